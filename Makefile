@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 TRIED := $(VENV)/.tried
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check golden mutations proofs durations search fuzz atheris coverage lint format bench results walk paper docs pictures dist minimal audit clean
+.PHONY: help demo test check golden mutations proofs durations search fuzz atheris coverage lint format bench results reading walk paper docs pictures dist minimal audit clean
 
 .DEFAULT_GOAL := help
 help:
@@ -132,6 +132,10 @@ bench: $(VENV)/.bench
 # docs/results.md, from the records in benchmarks/results; a new one: python -m benchmarks NAME --json FILE
 results: $(READY)
 	$(BIN)/python -m tools.results
+
+# Words, mean sentence and school grade of every page of the documentation.
+reading: $(READY)
+	$(BIN)/python -m tools.reading
 
 # The whole way on four real tables, in the shell and in Chromium: what is slow, silent, large or said. Some hours.
 walk: $(READY)

@@ -1,4 +1,4 @@
-(** Products of columns: the source paper's budget theorem fails, a chained one holds. docs/side-channels.md, "A theorem
+(** Products of columns: the source paper's budget theorem fails, a chained one holds. docs/methods.md, "A theorem
     that fails".
 
     X has attributes attr j x. Each is released by a channel of its own, Q j; the product draws them independently. *)

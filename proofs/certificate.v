@@ -293,6 +293,39 @@ Proof. by rewrite /perfect -[X in ALIP X]invr1; apply: certificate_ALIP; rewrite
 
 End TwoBounds.
 
+(** Limits of their own for each value of the secret; without a lower one, lo s = 0. *)
+Section EachValue.
+Variables (R : realFieldType) (S X Y : finType) (n : S -> X -> nat) (k : Y -> X -> nat) (D : nat).
+Hypothesis D_gt0 : (0 < D)%N.
+
+Theorem certificate_each (a b a' b' : S -> nat) (up lo : S -> R) : (forall s, 0 < b s)%N -> (forall s, 0 < b' s)%N ->
+  (forall s, 1 <= lo s) -> (forall s, (a s)%:R / (b s)%:R <= up s) -> (forall s, (a' s)%:R / (b' s)%:R <= lo s) ->
+  (forall y s, check_below (a s) (b s) n (@nothing X) (k y) s /\ check_above (a' s) (b' s) n (@nothing X) (k y) s) ->
+  each_within_limits (fun s => (lo s)^-1) up (law_of R n) (channel_of R D k).
+Proof.
+move=> b_gt0 b'_gt0 lo_ge1 up_down lo_down h y s; rewrite -!(same_belief s (@knowing_1 R S X n)) => hs.
+have Q_ge0 : likelihood (channel_of R D k y) by move=> x; rewrite divr_ge0 ?ler0n.
+have p_ge0 : weights (given (law_of R n) (known R (@nothing X))).
+  by apply: weights_given => [|x]; [exact: law_of_ge0 | rewrite /known ler0n].
+have e := same_row (channel_of R D k y) (@knowing_1 R S X n).
+rewrite -(same_total e) -(same_lift _ _ (@knowing_1 R S X n)) => ht.
+have m_gt0 : 0 < mass (given (law_of R n) (known R (@nothing X))) s by rewrite -belief_gt0.
+have [below_s above_s] := h y s; have T_gt0 := mass_total_gt0 p_ge0 m_gt0.
+rewrite lift_at_least ?lift_at_most //; apply/andP; split.
+  exact: (above_of D (b'_gt0 s) (lo_down s) (lt_le_trans ltr01 (lo_ge1 s)) above_s).
+exact: (below_of D (b_gt0 s) (up_down s) below_s).
+Qed.
+
+(** "Belief in s at most bound", a / b below the bound *)
+Theorem certificate_belief (a b : nat) (bound : R) s : (0 < b)%N -> a%:R / b%:R <= bound ->
+  (forall y, check_belief a b n (@nothing X) (k y) s) -> belief_at_most bound (law_of R n) (channel_of R D k) s.
+Proof.
+move=> b_gt0 le h y; have e := same_row (channel_of R D k y) (@knowing_1 R S X n).
+by rewrite -(same_total e) -(same_belief s e); apply: (belief_of b_gt0 le); exact: h.
+Qed.
+
+End EachValue.
+
 (** Several secrets: each promise is checked on the counts of its own events. *)
 Section SeveralSecrets.
 Variables (R : realFieldType) (S X Y T : finType) (coarse : S -> T) (n : S -> X -> nat).
@@ -342,4 +375,45 @@ have lip : LIP (2%:R : rat) (law_of _ n) (channel_of _ 1 k).
 have Q_ge0 : likelihood (channel_of rat_realFieldType 1 k true) by move=> x; rewrite divr_ge0 ?ler0n.
 have [/(lift_aboveP _ (@law_of_ge0 rat_realFieldType _ _ n) Q_ge0)/(_ false) + _] := lip true.
 by rewrite /above /total /mass /given /law_of !big_bool; vm_compute.
+Qed.
+
+(** What is checked for those who know nothing is not promised to those who know an attribute. *)
+Theorem not_certificate_without_cells :
+  ~ (forall (S X Y I : finType) (attr : I -> X -> bool) (n : S -> X -> nat) (k : Y -> X -> nat) (D a b : nat) (g : rat),
+       (0 < D)%N -> (0 < b)%N -> 1 <= g -> numerators D k -> a%:R / b%:R <= g ->
+       (forall y s, check_below a b n (@nothing X) (k y) s /\ check_above a b n (@nothing X) (k y) s) ->
+       SRLIP attr predT g (law_of _ n) (channel_of _ D k)).
+Proof.
+move=> claim; pose n (s : bool) (x : bool * bool) : nat := s == (x.1 != x.2).
+pose k (y : bool) (x : bool * bool) : nat := y == x.1.
+have k_sum : numerators 1 k by move=> [[] []]; rewrite big_bool.
+have sums (F : bool * bool -> nat) :
+    (\sum_x F x = F (true, true) + F (true, false) + (F (false, true) + F (false, false)))%N.
+  rewrite (eq_bigr (fun x => F (x.1, x.2))) => [|[] //].
+  by rewrite -(pair_bigA _ (fun a b => F (a, b))) /= !big_bool.
+have srlip : SRLIP bit predT (1 : rat) (law_of _ n) (channel_of _ 1 k).
+  apply: (claim _ _ _ _ bit n k 1%N 1%N 1%N) => // y s.
+  by split; rewrite /check_below /check_above /everybody /people !big_bool !sums; case: y s => [] [].
+have [_ up] := srlip [set false] (true, true) isT true.
+have Q_ge0 : likelihood (channel_of rat_realFieldType 1 k true) by move=> x; rewrite divr_ge0 ?ler0n.
+have cell_ge0 : weights (knowing bit (law_of rat_realFieldType n) [set false] (true, true)).
+  by apply: weights_given => [|x]; [exact: law_of_ge0 | rewrite ler0n].
+move/(lift_belowP _ cell_ge0 Q_ge0)/(_ false): up.
+rewrite /below /total /mass !big_bool !sum_two_bits /knowing /given !agrees_on_one /law_of !big_bool !sums.
+by vm_compute.
+Qed.
+
+(** A limit that a / b is above is not proven by the check: here 3/4 for a bound of 1/2. *)
+Theorem not_certificate_belief_rounded_up :
+  ~ (forall (S X Y : finType) (n : S -> X -> nat) (k : Y -> X -> nat) (D a b : nat) (bound : rat) s,
+       (0 < D)%N -> (0 < b)%N -> numerators D k -> bound <= a%:R / b%:R ->
+       (forall y, check_belief a b n (@nothing X) (k y) s) -> belief_at_most bound (law_of _ n) (channel_of _ D k) s).
+Proof.
+move=> claim; pose n (s x : bool) : nat := s == x; pose k (y x : bool) : nat := if y == x then 3%N else 1%N.
+have k_sum : numerators 4 k by move=> x; rewrite big_bool; case: x.
+have := claim _ _ _ n k 4%N 3%N 4%N (1 / 2%:R) true isT isT k_sum isT.
+have check y : check_belief 3 4 n (@nothing bool_finType) (k y) true.
+  by rewrite /check_belief /everybody /people !big_bool; case: y.
+move/(_ check true); rewrite /belief /total /mass /given /law_of !big_bool.
+by vm_compute => /(_ isT).
 Qed.

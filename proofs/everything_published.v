@@ -1,4 +1,4 @@
-(** What everything that is published tells. docs/theory.md, "Everything published"; docs/wide.md, theorems 1 to 3.
+(** What everything that is published tells. docs/theory.md, "Everything published"; "Models of wide tables".
 
     A person has the record (s, x); all other records are known to the attacker, and so fixed. The file f is published
     with probability P f s x, the person's row y is drawn by the file's channel Q f, and the rows of the others, o, have
@@ -254,6 +254,51 @@ have e3 : g * (mass (given p (row f y o)) t * mass p s) * (h * mass (seeing p f 
 by rewrite e1 -e3 (le_trans le1) // e2.
 Qed.
 
+Theorem theorem_2_SRLDP (I : finType) (A : eqType) (attr : I -> X -> A) known p f h g J x0 :
+  weights p -> 1 <= g -> 0 < h -> alike h f ->
+  SRLDP attr known g p (Q f) -> known J -> odds_within (g * h) (knowing attr p J x0) f.
+Proof.
+move=> hp g_ge1 h_gt0 near srldp kJ; apply: theorem_2_LDP => //; last exact: srldp.
+by apply: weights_given => // x; rewrite ler0n.
+Qed.
+
+(** Limits of their own for every value, and limits of a belief: each is widened by the factor of the file. *)
+Theorem theorem_2_each p f h (lo up : S -> R) : weights p -> (forall s, 0 <= lo s) -> (forall s, 0 <= up s) -> 0 < h ->
+  alike h f -> each_within_limits lo up p (Q f) -> forall y o s, 0 < belief p s -> 0 < total (seeing p f y o) ->
+  lo s / h <= moved p f y o s <= up s * h.
+Proof.
+move=> hp lo_ge0 up_ge0 h_gt0 near limits y o s hs ht; have hs' := hs; rewrite belief_gt0 // in hs'.
+have T_gt0 := mass_total_gt0 hp hs'.
+have [e|ne] := eqVneq (total (given p (Q f y))) 0.
+  have [e1 e2] := nothing_seen hp (Q_ge0 f y) (or_intror (mass p s = 0) e).
+  by apply: row_and_file => //; [apply: above_row | apply: below_row]; rewrite /above /below e1 e2 mul0r mulr0.
+have g_gt0 := total_gt0 (weights_given hp (Q_ge0 f y)) ne; have := limits y s hs g_gt0.
+rewrite lift_at_least // lift_at_most // => /andP[l u].
+by apply: row_and_file => //; [apply: above_row | apply: below_row].
+Qed.
+
+Theorem theorem_2_belief p f h b s : weights p -> 0 < h -> alike h f -> belief_at_most b p (Q f) s ->
+  forall y o, 0 < total (seeing p f y o) -> belief (seeing p f y o) s <= b * h.
+Proof.
+move=> hp h_gt0 near limit y o ht; set a := given p (row f y o).
+have a_ge0 : weights a by apply: weights_given => //; exact: row_ge0.
+have a_gt0 : 0 < total a.
+  rewrite lt_def total_ge0 // andbT; apply/eqP => e; move: ht.
+  by rewrite (nothing_of_the_row hp e) ltxx.
+have near' u x v z : seeing p f y o u x * a v z <= h * (a u x * seeing p f y o v z).
+  have c_ge0 : 0 <= p u x * row f y o x * (p v z * row f y o z).
+    by apply: mulr_ge0; apply: mulr_ge0; rewrite ?hp //; exact: row_ge0.
+  have := ler_wpmul2r c_ge0 (near u x v z).
+  rewrite /seeing /a /given -/(row f y o x) -/(row f y o z); congr (_ <= _); plain R; ring.
+have row_b : mass a s <= b * total a.
+  have := ler_wpmul2l (W_ge0 f o) ((belief_atP b s hp (Q_ge0 f y)).1 (limit y)).
+  by rewrite /a mass_row total_row; congr (_ <= _); plain R; ring.
+rewrite /belief ler_pdivr_mulr // -(ler_pmul2r a_gt0).
+apply: le_trans (tilted_up near' s) _.
+have c_ge0 : 0 <= h * total (seeing p f y o) by apply: mulr_ge0; exact: ltW.
+have := ler_wpmul2r c_ge0 row_b; congr (_ <= _); plain R; ring.
+Qed.
+
 (** *** With delta_0: all of this is about single files. *)
 
 (** A file whose likelihoods are between (1 - delta) m / a and a m for some m is alike up to a^2 / (1 - delta): noisy
@@ -302,6 +347,57 @@ by rewrite mul1r; exact: (rare (s, x) r r').
 Qed.
 
 End Published.
+
+(** *** Theorem 2 for several secrets: for every event of a promise, coarse s = t *)
+Section Events.
+Variables (R : realFieldType) (S T X F Y O : finType) (coarse : S -> T).
+Variables (P : F -> S -> X -> R) (Q : F -> Y -> X -> R) (W : F -> O -> R).
+Hypothesis Q_channel : forall f, channel (Q f).
+Hypothesis W_ge0 : forall f o, 0 <= W f o.
+
+(** The record as the value, the event as the secret *)
+Let spread (q : S -> X -> R) t (sx : S * X) := if coarse sx.1 == t then q sx.1 sx.2 else 0.
+
+Let mass_spread q t : mass (spread q) t = mass (about coarse q) t.
+Proof.
+rewrite mass_about /mass /spread -(pair_bigA _ (fun s x => if coarse s == t then q s x else 0)) /=.
+rewrite [RHS]big_mkcond; apply: eq_bigr => s _; case: ifP => // _; by rewrite big1.
+Qed.
+
+Let total_spread q : total (spread q) = total (about coarse q).
+Proof. by apply: eq_bigr => t _; exact: mass_spread. Qed.
+
+Let belief_spread q t : belief (spread q) t = belief (about coarse q) t.
+Proof. by rewrite /belief mass_spread total_spread. Qed.
+
+Let given_spread q r t sx : given (spread q) (fun sx => r sx.2) t sx = spread (given q r) t sx.
+Proof. by rewrite /given /spread; case: ifP; rewrite ?mul0r. Qed.
+
+Theorem theorem_2_about p f h lo up : weights p -> 0 <= lo -> 0 <= up -> 0 < h -> alike P h f ->
+  ALIP lo up (about coarse p) (Q f) -> forall y o t, 0 < belief (about coarse p) t ->
+  0 < total (seeing P Q W p f y o) ->
+  lo / h <= belief (about coarse (seeing P Q W p f y o)) t / belief (about coarse p) t <= up * h.
+Proof.
+move=> hp lo_ge0 up_ge0 h_gt0 near limits y o t ht seen.
+pose P' f (_ : T) (sx : S * X) := P f sx.1 sx.2; pose Q' f y (sx : S * X) := Q f y sx.2.
+have Q'_channel g : channel (Q' g).
+  by have [ge0 sums] := Q_channel g; split=> [z sx|sx]; [exact: ge0 | exact: sums].
+have spread_ge0 : weights (spread p) by move=> u sx; rewrite /spread; case: ifP.
+have same g u sx : given (spread p) (Q' f g) u sx = spread (given p (Q f g)) u sx by exact: given_spread.
+have same' g u x : given (about coarse p) (Q f g) u x = about coarse (given p (Q f g)) u x by exact: given_about.
+have promise : ALIP lo up (spread p) (Q' f).
+  move=> z; have [l u] := limits z; split=> v; rewrite belief_spread (same_total (same z)) total_spread;
+    rewrite -(same_total (same' z)) => hv seen_z; rewrite /lift belief_spread (same_belief v (same z)) belief_spread;
+    rewrite -(same_belief v (same' z)); [exact: l | exact: u].
+have sees u sx : seeing P' Q' W (spread p) f y o u sx = spread (seeing P Q W p f y o) u sx.
+  by rewrite /seeing /spread; case: ifP; rewrite ?mul0r.
+have := @theorem_2_ALIP _ _ _ _ _ _ P' Q' W Q'_channel W_ge0 (spread p) f h lo up
+  spread_ge0 lo_ge0 up_ge0 h_gt0 (fun u sx v tz => near _ _ _ _) promise y o t.
+rewrite /moved !belief_spread (same_belief t sees) belief_spread (same_total sees) total_spread total_about.
+by apply.
+Qed.
+
+End Events.
 
 (** ** False variants, refuted *)
 
@@ -362,4 +458,23 @@ have lip f : LIP 1 fair_bit (Q f).
 have := claim _ _ _ _ _ P Q W _ _ 2%:R 1 negb P_ge0 Q_channel (fun _ _ => isT) p_ge0 (lexx 1) isT near small lip
   true tt tt false.
 by rewrite /moved /belief /total /mass /seeing !big_bool; vm_compute => /(_ isT isT).
+Qed.
+
+(** A limit of a belief is widened by the file, too. *)
+Theorem not_theorem_2_belief_without_the_fit :
+  ~ (forall (S X F Y O : finType) (P : F -> S -> X -> rat) (Q : F -> Y -> X -> rat) (W : F -> O -> rat) p f h b s,
+       (forall f s x, 0 <= P f s x) -> (forall f, channel (Q f)) -> (forall f o, 0 <= W f o) ->
+       weights p -> 0 < h -> alike P h f -> belief_at_most b p (Q f) s ->
+       forall y o, 0 < total (seeing P Q W p f y o) -> belief (seeing P Q W p f y o) s <= b).
+Proof.
+move=> claim; have p_ge0 := fair_bit_law.1.
+pose P (f s : bool) (_ : bool) := three_quarters f s.
+pose Q (_ : bool) (_ : unit) (_ : bool) : rat := 1; pose W (_ : bool) (_ : unit) : rat := 1.
+have Q_channel f : channel (Q f) by split=> // x; rewrite big_const card_unit /= addr0.
+have P_ge0 f s x : 0 <= P f s x by rewrite /P; case: f s => [] [].
+have near : alike P 3%:R true by move=> [] x [] z; rewrite /P; vm_compute.
+have half : belief_at_most (1 / 2%:R) fair_bit (Q true) true.
+  by move=> y _; rewrite /belief /total /mass !big_bool; vm_compute.
+have := claim _ _ _ _ _ P Q W _ true 3%:R _ true P_ge0 Q_channel (fun _ _ => isT) p_ge0 isT near half tt tt.
+by rewrite /belief /total /mass /seeing !big_bool; vm_compute => /(_ isT).
 Qed.

@@ -1,4 +1,4 @@
-(** Rows that can be counted. docs/faithful.md, "The theorem".
+(** Rows that can be counted. docs/theory.md, "Rows that can be counted".
 
     xs i is the value of row i of the table, Q x' x the channel; rows are redrawn independently. A channel is faithful to
     the table if the expected number of rows of each value stays what it is. *)

@@ -1,4 +1,4 @@
-(** The channel of a model: values are divided among groups and redrawn inside of them. docs/wide.md, "Proofs".
+(** The channel of a model: values are divided among groups and redrawn inside of them. docs/theory.md, "Models of wide tables".
 
     Group g holds the part m g x of the weight W x of value x. A row with x goes to group g with probability
     m g x / W x, and comes out as x' with probability m g x' / M g, M g the weight of the group. *)

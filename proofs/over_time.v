@@ -1,4 +1,4 @@
-(** Releases over time. docs/over-time.md, "Why it works"; docs/theory.md, "The same draw again". *)
+(** Releases over time. docs/theory.md, "Follow-ups" and "The same draw again". *)
 From mathcomp Require Import all_ssreflect all_algebra.
 From Privacyfunnel Require Import arithmetic channels promises relations.
 Set Implicit Arguments.

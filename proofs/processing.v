@@ -1,6 +1,6 @@
 (** What may be done to a release afterwards: merging, randomising, mixing with a constant, filling other columns.
 
-    docs/theory.md, "How promises relate" (3), and docs/wide.md on filled columns. *)
+    docs/theory.md, "How promises relate" (3). *)
 From mathcomp Require Import all_ssreflect all_algebra.
 From Privacyfunnel Require Import arithmetic channels promises relations.
 Set Implicit Arguments.
@@ -186,7 +186,44 @@ rewrite /close /rows !mass_constant -!mulrA [mass p t * _]mulrC.
 by rewrite ler_pemull // !mulr_ge0 ?mass_ge0.
 Qed.
 
+Theorem mixing_PML g : 1 <= g -> PML g p Q -> PML g p (mixed constant).
+Proof.
+move=> g_ge1 h y; have zero : ALIP 0 g p Q.
+  by move=> z; split; [apply/lift_aboveP => // s; exact: above_0 | exact: h].
+by case: (mixing_ALIP ler01 g_ge1 zero y).
+Qed.
+
+(** Beliefs before are the mean of those after, and so below b, too. *)
+Theorem mixing_belief b s : belief_at_most b p Q s -> belief_at_most b p (mixed constant) s.
+Proof.
+move=> h y; have before : mass p s <= b * total p.
+  have sums (t : S) : mass p t = \sum_y1 1 * mass (given p (Q y1)) t.
+    rewrite -mass_sum; apply: eq_bigr => x _; under [X in _ = _ * X]eq_bigr => y1 _ do rewrite mul1r.
+    by rewrite Q_channel.2 mulr1.
+  have -> : total p = \sum_y1 1 * total (given p (Q y1)).
+    by rewrite -total_sum; apply: eq_bigr => t _; rewrite sums mass_sum.
+  rewrite sums mulr_sumr; apply: ler_sum => y1 _; rewrite !mul1r.
+  exact: (belief_atP _ _ p_ge0 (Q_ge0 y1)).1 (h y1).
+apply/belief_atP => //; rewrite (same_total (same_mixed y)) (same_mass (same_mixed y s)); apply: belief_sum => // -[].
+  exact: (belief_atP _ _ p_ge0 (Q_ge0 y)).1 (h y).
+by rewrite /rows mass_constant total_constant [b * _]mulrCA ler_wpmul2l.
+Qed.
+
 End Mixing.
+
+Section MixingSideChannels.
+Variables (R : realFieldType) (S X Y I : finType) (A : eqType) (attr : I -> X -> A) (known : pred {set I}).
+Variables (p : S -> X -> R) (Q : Y -> X -> R) (c : Y -> R) (eta g : R).
+Hypotheses (p_ge0 : weights p) (Q_channel : channel Q) (c_ge0 : forall y, 0 <= c y).
+Hypotheses (eta_ge0 : 0 <= eta) (eta_le1 : eta <= 1) (g_ge1 : 1 <= g).
+
+Theorem mixing_SRLIP : SRLIP attr known g p Q -> SRLIP attr known g p (mixed Q eta (fun y _ => c y)).
+Proof. by move=> h J x0 kJ; apply: mixing_LIP => //; [exact: knowing_ge0 | exact: h]. Qed.
+
+Theorem mixing_SRLDP : SRLDP attr known g p Q -> SRLDP attr known g p (mixed Q eta (fun y _ => c y)).
+Proof. by move=> h J x0 kJ; apply: mixing_LDP => //; [exact: knowing_ge0 | exact: h]. Qed.
+
+End MixingSideChannels.
 
 (** ** Filling *)
 Section Filling.
@@ -211,28 +248,102 @@ Qed.
 Hypothesis M_channel : channel M.
 Hypothesis Q_channel : channel Q.
 
+(** To fill is to turn the output y into (y, f). *)
+Let fill (yf : Y * F) y := (yf.1 == y)%:R * M yf.2 y.
+
+Let filled_is_processed yf x : filled yf x = processed released fill yf x.
+Proof.
+rewrite /processed (bigD1 yf.1) //= big1 => [|y /negPf ne]; last by rewrite /fill eq_sym ne !mul0r.
+by rewrite /fill eqxx mul1r addr0 mulrC.
+Qed.
+
+Let released_channel : channel released.
+Proof. by split=> [y x|x]; [exact: Q_channel.1 | exact: Q_channel.2]. Qed.
+
+Let fill_channel : channel fill.
+Proof.
+split=> [yf y|y]; first by rewrite mulr_ge0 ?ler0n //; case: M_channel.
+rewrite -(pair_bigA _ (fun z f => (z == y)%:R * M f y)) /= (bigD1 y) //= [X in _ + X]big1 => [|z /negPf ne].
+  by under eq_bigr => f _ do rewrite eqxx mul1r; rewrite addr0 M_channel.2.
+by rewrite big1 // => f _; rewrite ne mul0r.
+Qed.
+
+Let same_filled (p : S -> X -> R) yf s x : given p (processed released fill yf) s x = given p (filled yf) s x.
+Proof. by rewrite /given filled_is_processed. Qed.
+
 Theorem filled_channel : channel filled.
 Proof.
-split=> [yf x|x]; first by rewrite mulr_ge0 //; [case: Q_channel | case: M_channel].
-rewrite -(pair_bigA _ (fun y f => Q y (kept x) * M f y)) /= -[RHS](Q_channel.2 (kept x)).
-by apply: eq_bigr => y _; rewrite -mulr_sumr M_channel.2 mulr1.
+have h := processed_channel released_channel fill_channel.
+by split=> [yf x|x]; [|rewrite -(h.2 x); apply: eq_bigr => yf _]; rewrite filled_is_processed //; exact: h.1.
 Qed.
 
 (** So every promise of the kept columns is one of the whole released row. *)
 Theorem filling_keeps_ALIP (p : S -> X -> R) lo up : weights p -> ALIP lo up p released -> ALIP lo up p filled.
 Proof.
-move=> p_ge0 h [y f]; have [e|hM] := eqVneq (M f y) 0.
-  split=> s _; rewrite /total big1 ?ltxx // => t _; rewrite /mass big1 // => x _.
-    by rewrite /given /filled /= e !mulr0.
-  by rewrite /given /filled /= e !mulr0.
-have M_gt0 : 0 < M f y by rewrite lt_def hM /=; case: M_channel.
-have same t x : given p (filled (y, f)) t x = given p (fun x => M f y * released y x) t x.
-  by rewrite /given /filled /released /= [M f y * _]mulrC.
-by have [lo_y up_y] := h y; split=> s hs; rewrite (same_total same) total_scale pmulr_rgt0 // => ht;
-  rewrite /lift filling_tells_nothing //; [exact: lo_y | exact: up_y].
+move=> p_ge0 h yf; have [l u] := post_processing_ALIP p_ge0 released_channel fill_channel h yf.
+split=> s; rewrite -(same_total (same_filled p yf)) /lift -(same_belief s (same_filled p yf)); [exact: l | exact: u].
 Qed.
 
+Theorem filling_keeps_LIP (p : S -> X -> R) g : weights p -> LIP g p released -> LIP g p filled.
+Proof. exact: filling_keeps_ALIP. Qed.
+
+Theorem filling_keeps_PML (p : S -> X -> R) g : weights p -> PML g p released -> PML g p filled.
+Proof.
+move=> p_ge0 h yf s; have := @post_processing_PML _ _ _ _ _ p _ _ p_ge0 released_channel fill_channel _ h yf s.
+by rewrite -(same_total (same_filled p yf)) /lift -(same_belief s (same_filled p yf)).
+Qed.
+
+Theorem filling_keeps_LDP (p : S -> X -> R) g : weights p -> LDP g p released -> LDP g p filled.
+Proof.
+move=> p_ge0 h yf s t; have := @post_processing_LDP _ _ _ _ _ p _ _ p_ge0 released_channel fill_channel _ h yf s t.
+by rewrite /chance -!(same_mass (same_filled p yf _)).
+Qed.
+
+Theorem filling_keeps_belief (p : S -> X -> R) b s : weights p ->
+  belief_at_most b p released s -> belief_at_most b p filled s.
+Proof.
+move=> p_ge0 h yf; have := @post_processing_belief _ _ _ _ _ p _ _ p_ge0 released_channel fill_channel _ _ h yf.
+by rewrite -(same_total (same_filled p yf)) -(same_belief s (same_filled p yf)).
+Qed.
+
+(** For those, too, who know some of the person's columns before: as promised for the kept ones. *)
+Theorem filling_keeps_SRLIP (I : finType) (A : eqType) (attr : I -> X -> A) known (p : S -> X -> R) g :
+  weights p -> SRLIP attr known g p released -> SRLIP attr known g p filled.
+Proof. by move=> p_ge0 h J x0 kJ; apply: filling_keeps_LIP; [exact: knowing_ge0 | exact: h]. Qed.
+
+Theorem filling_keeps_SRLDP (I : finType) (A : eqType) (attr : I -> X -> A) known (p : S -> X -> R) g :
+  weights p -> SRLDP attr known g p released -> SRLDP attr known g p filled.
+Proof. by move=> p_ge0 h J x0 kJ; apply: filling_keeps_LDP; [exact: knowing_ge0 | exact: h]. Qed.
+
 End Filling.
+
+(** ** Filling, and everybody else
+
+    A world says what the whole table is: the record of i has the kept columns kept w i. Somebody holds worlds possible
+    with weights law w. What they know of them, of this person and of all others, is K w (1 where it is so, 0 elsewhere;
+    or the chance of whatever else they have seen). The file is what it is with probability P w; it fixes Q and M. *)
+Section Everybody.
+Variables (R : realFieldType) (S C Y F Person World : finType).
+Variables (law P K : World -> R) (kept : World -> Person -> C) (Q : Y -> C -> R) (M : F -> Y -> R).
+
+(** The chances of the file and of everybody's kept columns, and those of the filled ones besides *)
+Definition rows (ys : Person -> Y) w := P w * K w * \prod_i Q (ys i) (kept w i).
+Definition filled_rows (ys : Person -> Y) (fs : Person -> F) w := rows ys w * \prod_i M (fs i) (ys i).
+
+(** What they expect of somebody's secret *)
+Definition expected (secret : World -> S) s w : R := if secret w == s then law w else 0.
+
+(** P(s | y, f, file, K) = P(s | y, file, K), of anybody's secret, y and f being everybody's released rows. *)
+Theorem filling_tells_nothing_of_anybody (secret : World -> S) ys fs s :
+  (forall i, M (fs i) (ys i) != 0) ->
+  belief (given (expected secret) (filled_rows ys fs)) s = belief (given (expected secret) (rows ys)) s.
+Proof.
+move=> possible; have M_neq0 : \prod_i M (fs i) (ys i) != 0 by apply/prodf_neq0.
+rewrite -(belief_scale (expected secret) (rows ys) s M_neq0).
+by apply: same_belief => t w; rewrite /given /filled_rows [rows ys w * _]mulrC.
+Qed.
+
+End Everybody.
 
 (** ** False variants, refuted *)
 
@@ -247,6 +358,26 @@ have h0 : channel nothing by split=> // x; rewrite big_const card_unit /= addr0.
 have h1 : channel shown by split=> [[] []|[]] //; rewrite big_bool.
 have := claim _ _ _ _ _ nothing shown tt true true fair_bit_law h0 h1.
 by rewrite /belief /total /mass !big_bool; vm_compute => /(_ isT).
+Qed.
+
+(** If M was made of the table and is not fixed by the file, filled columns tell of everybody what M does. *)
+Theorem not_filling_from_a_model_that_is_not_published :
+  ~ (forall (S C Y F Person World : finType) (law P K : World -> rat) (kept : World -> Person -> C)
+       (Q : Y -> C -> rat) (M : World -> F -> Y -> rat) (secret : World -> S) ys fs s,
+       (forall w, 0 <= law w) -> channel Q -> (forall w, channel (M w)) ->
+       0 < total (given (expected law secret) (fun w => rows P K kept Q ys w * \prod_i M w (fs i) (ys i))) ->
+       belief (given (expected law secret) (fun w => rows P K kept Q ys w * \prod_i M w (fs i) (ys i))) s =
+       belief (given (expected law secret) (rows P K kept Q ys)) s).
+Proof.
+move=> claim; pose nothing (_ _ : unit) : rat := 1.
+have hQ : channel nothing by split=> // x; rewrite big_const card_unit /= addr0.
+pose M (w f : bool) (_ : unit) : rat := shown f w.
+have hM w : channel (M w) by split=> [[] []|[]]; rewrite ?big_bool; case: w.
+have := claim _ _ _ _ unit_finType _ (fun=> 1) (fun=> 1) (fun=> 1) (fun _ _ => tt) nothing M id (fun=> tt)
+  (fun=> true) true (fun=> ler01) hQ hM.
+have one (F : unit -> rat) : \prod_i F i = F tt by apply: big_pred1; case.
+rewrite /belief /total /mass !big_bool /given /rows /expected !one.
+by vm_compute => /(_ isT).
 Qed.
 
 (** Mixing keeps a promise because the other channel is constant. *)

@@ -28,6 +28,10 @@ Definition PML g p Q := forall y, lift_below g p (Q y).
 Definition LDP g p Q := forall y, lifts_close g p (Q y).
 Definition perfect p Q := ALIP 1 1 p Q.
 
+(** Limits of its own for every value: lo s <= P(s|y) / P(s) <= up s *)
+Definition each_within_limits (lo up : S -> R) p Q := forall y s, 0 < belief p s -> 0 < total (given p (Q y)) ->
+  lo s <= lift p (Q y) s <= up s.
+
 (** P(s|y) <= b *)
 Definition belief_at_most b p Q s := forall y, 0 < total (given p (Q y)) -> belief (given p (Q y)) s <= b.
 

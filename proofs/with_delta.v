@@ -1,5 +1,5 @@
-(** Gaussian noise: no single file is excepted, but a chance delta is added to every probability. docs/wide.md, theorems 1
-    and 2.
+(** Gaussian noise: no single file is excepted, but a chance delta is added to every probability.
+    docs/theory.md, "Models of wide tables", theorems 1 and 2.
 
     P f s x is the probability of the file f if the person's record is (s, x), M f that without the person. An event is
     T f y: the chance, between 0 and 1, that it happens with the file f and the person's row y; what other people's rows

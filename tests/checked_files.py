@@ -9,7 +9,7 @@ import numpy as np
 
 import privacyfunnel as pf
 from privacyfunnel.distribution.column import Column, bin_labels
-from privacyfunnel.distribution.noise import Noise, noisy_joint
+from privacyfunnel.distribution.noise import Noise, noisy_joint, threshold_for
 from privacyfunnel.errors import PrivacyFunnelError
 from privacyfunnel.promises.notions import notion_from
 from privacyfunnel.promises.several import Promises
@@ -20,6 +20,9 @@ from privacyfunnel.protocols.digits import coarse_marginal
 from privacyfunnel.protocols.file import from_text, to_text
 from privacyfunnel.protocols.json_file import digest_of_content, written
 from privacyfunnel.protocols.protocol import Protocol
+
+DELTA = 1e-3
+"""δ₀ of counts of which those above a threshold are told."""
 
 
 def sealed(content):
@@ -75,9 +78,13 @@ def noise_of(rng, columns, secrets):
     names = tuple(one.name for one in columns)
     if rng.random() < 0.7:
         return Noise(epsilon, people, names, counts)
-    told = np.flatnonzero((counts > 3).any(axis=0))
+    least = threshold_for(epsilon, DELTA)
+    counts_told = np.where(counts < least, 0, counts)
+    told = np.flatnonzero(counts_told.any(axis=0))
+    if 2 * counts_told.sum() < people:
+        return Noise(epsilon, people, names, counts)
     codes = np.stack(np.unravel_index(told, [len(one) for one in columns]), axis=1).astype(np.int64)
-    return Noise(epsilon, people, names, np.maximum(0, counts[:, told]), codes, 1e-6)
+    return Noise(epsilon, people, names, counts_told[:, told], codes, DELTA)
 
 
 def promise_of(rng, secrets, names):

@@ -128,12 +128,14 @@ def _noise_by(patch: pytest.MonkeyPatch, seed: int) -> None:
         return counts + rng.choice(z, counts.shape, p=law / law.sum())
 
     patch.setattr("privacyfunnel.tables.wide.all_pairs.gaussian_noised", gaussian_noised)
+    patch.setattr("privacyfunnel.model.fitting.gaussian_noised", gaussian_noised)
 
     def noisy_largest(scores: list[float], sensitivity: float, epsilon: float) -> int:
         noise = rng.exponential(2 * sensitivity / epsilon, len(scores))
         return int(np.argmax(np.array(scores) + noise))
 
     patch.setattr("privacyfunnel.advice.choosing.noisy_largest", noisy_largest)
+    patch.setattr("privacyfunnel.model.fitting.noisy_largest", noisy_largest)
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ ROOMS = [
     "protocols",
     "proof",
     "drawing",
+    "model",
     "optimiser.program",
     "optimiser.generation",
     "optimiser.two_secrets",
@@ -48,13 +49,13 @@ ROOMS = [
     "cli",
 ]
 """From the ground up. A room is a folder, or a file that is public as it stands."""
-FRONT_DOORS = {"distribution.joint", "protocols.protocol", "protocols.step"}
+FRONT_DOORS = {"distribution.joint", "protocols.protocol", "protocols.step", "protocols.fill"}
 """Their public methods hand over to rooms above, which they import only when they are called, and names of
 classes that are only for types."""
 
 MOST_LINES = 350
 """Of a module: longer ones hold a second topic."""
-ONE_FILE = {"publishing.check": 520}
+ONE_FILE = {"publishing.check": 580}
 """Read from top to bottom by somebody who has nothing else of ours, so that no part of it may be elsewhere."""
 
 

@@ -954,8 +954,8 @@ MUTATIONS = {
     ),
     "check.py reads the nearest by another rule": Mutation(
         "reader.read",
-        "zip(rarity, *(alike[j, code] for j, code in enumerate(x)), strict=True)",
-        "zip([0] * len(rarity), *(alike[j, code] for j, code in enumerate(x)), strict=True)",
+        "score = [own + rare for own, rare in zip(alike, rarity, strict=True)]",
+        "score = list(alike)",
         ("publishing/test_check.py::test_what_is_nearest_is_that_of_the_package",),
     ),
     "check.py takes any values": Mutation(
@@ -975,6 +975,18 @@ MUTATIONS = {
         "if not faint:",
         "if True:",
         (CHECKED,),
+    ),
+    "check.py takes counts of any noise": Mutation(
+        "check_noise",
+        'k, scale = len(counts), 2 / noise["epsilon"]',
+        "return",
+        ("publishing/test_check.py::test_every_forged_file_gets_the_verdict_of_the_package[channel]",),
+    ),
+    "check.py looks at the counts of the last release only": Mutation(
+        "check",
+        'people = [people_of(one) for one in files if one["noise"] is not None][-1]',
+        "people = people_of(file)",
+        ("publishing/test_check.py::test_every_forged_file_gets_the_verdict_of_the_package[by_history]",),
     ),
     "check.py forgets what was released before": Mutation(
         "drawn",

@@ -36,6 +36,7 @@ def main() -> None:
     _save("kinds", _kinds())
     _save("kept", _kept(joint))
     _save("choosing", _choosing())
+    _save("row", _row())
 
 
 def _save(name: str, drawn: Any) -> None:
@@ -44,7 +45,7 @@ def _save(name: str, drawn: Any) -> None:
 
 
 def _beliefs(joint: pf.Joint) -> Any:
-    """How far the belief that one person is obese can move, for who sees nothing, the original or the released row."""
+    """How far the belief that one person is obese can move, by what somebody sees."""
     protocol = pf.optimise(joint, pf.LIP(0.2), objective="faithful")
     found = findings(protocol, joint, pf.certify(protocol, joint))
     share = float(joint.p_s[list(joint.secret_values).index("yes")])
@@ -53,9 +54,9 @@ def _beliefs(joint: pf.Joint) -> Any:
     channel = protocol.channel
     after = (channel * joint.p_x) @ yes / (channel @ joint.p_x)
     rows = [
-        ("who sees nothing", share, share),
-        ("who sees the original row", float(yes.min()), float(yes.max())),
-        ("who sees the released row", float(after.min()), float(after.max())),
+        ("sees nothing", share, share),
+        ("sees the original row", float(yes.min()), float(yes.max())),
+        ("sees the released row", float(after.min()), float(after.max())),
     ]
     assert found.released.largest_lift <= 1.2215  # noqa: S101 - what the caption says
     names = [name for name, _, _ in rows]
@@ -119,16 +120,12 @@ def _kept(joint: pf.Joint) -> Any:
     )
 
 
-if __name__ == "__main__":
-    main()
-
-
 CHOICES = (
     ("one value is worse than others", "levels for values", "--epsilon ill=0.1,well=1"),
     ("how much anybody may be suspected", "belief", "--notion belief --epsilon ill=0.05"),
     ("several secrets, each for itself", "several secrets", "--secret income --secret illness"),
     ("several secrets and how they go together", "one joint secret", "--secret income,illness"),
-    ("a number: near is not far", "borders", "--set", "ordered"),
+    ("a number: near is not far", "borders", "--set ordered"),
     ("a column must be true in every row", "exact columns", "--keep-exact town"),
 )
 """What matters, the promise for it, and how to ask for it."""
@@ -150,3 +147,40 @@ def _choosing() -> Any:
         ),
     ]
     return alt.layer(*parts).properties(**width)
+
+
+WAY = (
+    ("", "name", "obese", "sex", "town", "height", "weight"),
+    ("its role", "left out", "secret", "released", "released", "released", "released"),
+    ("in your table", "Person 7", "yes", "female", "Clayton", "164", "91"),
+    ("as it is read", "", "yes", "female", "Clayton", "[160, 165)", "[90, 100)"),
+    ("as it is released", "", "", "female", "Clayton", "[160, 165)", "[70, 80)"),
+)
+"""A row of the table on its way to the release: weight is redrawn."""
+REDRAWN = (4, 6)
+"""The line and the place of the cell that is redrawn."""
+
+
+def _row() -> Any:
+    """The way of one row: what each column is, how it is read, and what is released."""
+    cells = [
+        {"line": i, "place": j, "text": text, "look": "head" if 0 in (i, j) else "new" if (i, j) == REDRAWN else "cell"}
+        for i, line in enumerate(WAY)
+        for j, text in enumerate(line)
+    ]
+    base = alt.Chart(alt.Data(values=cells), width=700, height=170).encode(
+        x=alt.X("place:O", axis=None), y=alt.Y("line:O", axis=None), text="text:N"
+    )
+    ink = {"head": GREY, "cell": INK, "new": ORANGE}
+    return alt.layer(
+        *(
+            base.transform_filter(alt.datum.look == look).mark_text(
+                fontSize=14, color=color, fontWeight="bold" if look == "new" else "normal"
+            )
+            for look, color in ink.items()
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import privacyfunnel as pf
-from privacyfunnel.attacks.exposure import FEW, exposure
+from privacyfunnel.attacks.exposure import exposure
+from privacyfunnel.tables.too_fine import FEW
 
 COMMON = 30
 """Of values that so many people have, everybody knows roughly which secret they lean to."""

@@ -386,7 +386,8 @@ def broken_tables():
         "broken.jsonl": (f'{{"diagnosis": "{CANARY}", "town": \n'.encode(), ""),
         "array.json": (f'[{{"diagnosis": "{CANARY}", "town": "a"}}]'.encode(), ""),
         "nested.jsonl": (f'{{"diagnosis": "{CANARY}", "town": ["a"]}}\n'.encode() * 3, "nested"),
-        "other.xlsx": (b"PK", "should end in"),
+        "short.xlsx": (b"PK", "cannot be read as a .xlsx file"),
+        "other.pdf": (b"%PDF", "should end in"),
     }
 
 
@@ -485,7 +486,7 @@ def test_a_wrong_option_of_fit_is_one_line(options, says, table, tmp_path, capsy
         (["sanitise", "{table}", "--protocol", "{folder}", "-o", "{folder}/o.csv"], "cannot be read"),
         (["sanitise", "{table}", "--protocol", "{table}", "-o", "{folder}/o.csv"], "JSON"),
         (["sanitise", "{table}", "--protocol", "{protocol}", "-o", "{table}", "--force"], "input itself"),
-        (["sanitise", "{table}", "--protocol", "{protocol}", "-o", "{folder}/o.xlsx"], "should end in"),
+        (["sanitise", "{table}", "--protocol", "{protocol}", "-o", "{folder}/o.docx"], "should end in"),
         (["sanitise", "{table}", "--protocol", "{protocol}", "-o", "{folder}/no/o.csv"], "no folder"),
         (["sanitise", "{table}", "--protocol", "{protocol}", "-o", "{folder}/o.csv", "--unseen", "x"], "--unseen"),
         (["sanitise", "{table}", "--protocol", "{protocol}", "-o", "{folder}/o.csv", "--seed", "x"], "--seed"),

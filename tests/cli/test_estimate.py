@@ -93,7 +93,7 @@ def test_groups_and_filters_are_shown(folder, capsys):
     [
         (["--of", "height"], "does not release 'height'"),
         (["--where", "town=Nowhere"], "has no value 'Nowhere'; it has"),
-        (["--where", "town"], "--where takes column=value"),
+        (["--where", "town"], "--where should be for each column a value"),
         (["--confidence", "95"], "between 0 and 1"),
         (["--by", "town,age"], "no attribute is left"),
         (["--of", ":"], "--of takes attributes"),

@@ -185,25 +185,25 @@ def test_numbers_or_dates_with_a_few_other_texts_stay_texts_with_a_word_of_advic
     fitted = fit([*values, "not said", "k.A."])
     assert fitted.column.kind == "text"
     assert f"most of them are {what}" in fitted.notice
-    assert "--missing" in fitted.notice
+    assert "(missing)" in fitted.notice
     assert "most of them" not in fit([*values, *[f"Ash {i}" for i in range(30)]]).notice
     assert "most of them" not in fit(values, top={"x": 3}).notice  # as was asked for
 
 
 @pytest.mark.parametrize("wishes", [{"bins": {"x": 3}}, {"bins": {"x": "each"}}])
 def test_texts_among_numbers_that_must_be_cut_are_refused_with_their_number(wishes):
-    with pytest.raises(InvalidTable, match=r"2 values of column 'x' are no numbers.*--missing"):
+    with pytest.raises(InvalidTable, match=r"2 values of column 'x' are no numbers.*--set missing="):
         fit([*AGES, "not said", "k.A.", "?"], **wishes)
     assert fit([*AGES, "not said", "k.A.", "?"], **wishes, missing=("not said", "k.A.")).column.labels[-1] is None
 
 
 def test_texts_among_dates_that_must_be_kept_by_year_are_refused_with_their_number():
-    with pytest.raises(InvalidTable, match=r"1 values of column 'x' are no dates.*--missing"):
+    with pytest.raises(InvalidTable, match=r"1 values of column 'x' are no dates.*--set missing="):
         fit(["2001-01-01", "2002-01-01", "k.A."], dates={"x": "year"})
 
 
 def test_dates_cannot_be_cut_into_bins_and_the_message_says_what_can_be_done():
-    with pytest.raises(InvalidTable, match=r"holds dates.*--set dates.*column of the years"):
+    with pytest.raises(InvalidTable, match=r"holds dates.*\(dates\).*column of the years"):
         fit(["2001-01-01", "2002-01-01"], bins={"x": 2})
 
 

@@ -68,7 +68,7 @@ def test_noise_grows_as_the_root_of_the_tables_and_never_falls_below_what_is_pro
 
 
 def test_what_no_noise_has_is_refused_in_a_line():
-    with pytest.raises(InvalidInput, match="--set delta=0"):
+    with pytest.raises(InvalidInput, match="say delta = 0"):
         noise_for(28, 50.0, 1e-15, 50.0)
 
 

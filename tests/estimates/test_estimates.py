@@ -724,7 +724,7 @@ def test_a_mean_of_ranges_without_an_end_is_not_told_but_quantiles_are():
     joint = ranges("width:3", [0, 30, 60, 30])  # below 20, up to 40, and above
     found = summarised(protocol_of(joint, dyadic(np.eye(3) * 0.8 + 0.2 / 3)), [0.2, 0.6, 0.2], 20_000)
     assert (found.mean, found.low, found.high) == (None, None, None)
-    assert found.note == "its outer ranges have no end, so there is no mean (publishers can give borders: --set bins)"
+    assert found.note == "its outer ranges have no end, so there is no mean (publishers can give borders: bins)"
     assert found.quantiles[1].value == pytest.approx(30, abs=1)  # half of the way through the middle range
 
 

@@ -48,6 +48,8 @@ FIRST = 4
 """Members of a list that are kept."""
 LINES = 20
 """Of a difference that is told."""
+HURRIED = "hurried"
+"""What stands beside this is not compared if one of the two runs was short of time: that depends on the load."""
 TWICE = 2.0
 """Pages may become longer or shorter by this factor."""
 
@@ -128,6 +130,8 @@ def same(path: str, was: Leaf, now: Leaf, given: bool = False) -> bool:
 
 
 def _of_leaves(was: dict[str, Leaf], now: dict[str, Leaf], given: bool) -> list[str]:
+    hurried = tuple(path.removesuffix(HURRIED) for one in (was, now) for path in one if one[path] and _is_hurried(path))
+    was, now = ({path: one[path] for path in one if not path.startswith(hurried)} for one in (was, now))
     fresh = [path for path in now if path not in was]
     lines = []
     for path, leaf in was.items():
@@ -141,6 +145,10 @@ def _of_leaves(was: dict[str, Leaf], now: dict[str, Leaf], given: bool) -> list[
         else:
             fresh.remove(moved)
     return lines
+
+
+def _is_hurried(path: str) -> bool:
+    return path.split("/")[-1] == HURRIED
 
 
 def _of_files(was: dict[str, Any], now: dict[str, Any]) -> list[str]:

@@ -32,16 +32,24 @@ TABLES = {".csv", ".gz", ".parquet"}
 def done(chain: Chain, folder: Path, noise: Noise) -> dict[str, Any]:
     """What each command of the chain did in the folder, which holds its tables."""
     found, before = {}, _sizes(folder)
-    for name, line in chain.lines.items():
-        seed = zlib.crc32(name.encode())
-        with chdir(folder), noise(seed), repeatable_draws(seed):
-            code, told = _run(shlex.split(line))
+    for name, code, said in run_all(chain, folder, noise, "--json"):
+        told = dict(leaves(json.loads(said))) if said and "--help" not in chain.lines[name] else {}
         after = _sizes(folder)
         written = sorted(path for path in after if after[path] != before.get(path))
         files = {_name(path, folder): _kept_of(path, chain.given) for path in written}
         found[name] = {"exit": code, "told": told, "files": files}
         before = after
     return found
+
+
+def run_all(chain: Chain, folder: Path, noise: Noise, *options: str) -> Iterator[tuple[str, int, str]]:
+    """Name, exit code and output of each command of the chain, which has options more; help has none."""
+    for name, line in chain.lines.items():
+        seed, said = zlib.crc32(name.encode()), io.StringIO()
+        more = () if "--help" in line else options
+        with chdir(folder), noise(seed), repeatable_draws(seed), redirect_stdout(said), redirect_stderr(io.StringIO()):
+            code = run([*shlex.split(line), *more])
+        yield name, code, said.getvalue()
 
 
 @contextmanager
@@ -57,14 +65,6 @@ def repeatable_draws(seed: int) -> Iterator[None]:
         patch.setattr("numpy.random.default_rng", lambda given=None: usual(seed if given is None else given))
         patch.setattr(Randomness, "secure", lambda: Randomness(drawn(KEY_BYTES, next(streams)), seed=None))
         yield
-
-
-def _run(words: list[str]) -> tuple[int, dict[str, Any]]:
-    said = io.StringIO()
-    as_json = [] if "--help" in words else ["--json"]
-    with redirect_stdout(said), redirect_stderr(io.StringIO()):
-        code = run([*words, *as_json])
-    return code, dict(leaves(json.loads(said.getvalue()))) if as_json and said.getvalue() else {}
 
 
 def _sizes(folder: Path) -> dict[Path, tuple[int, int]]:

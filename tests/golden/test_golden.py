@@ -143,6 +143,13 @@ def test_exit_codes_files_and_commands_are_compared():
     assert line.endswith("is {'columns': ['town'], 'rows': 2}")
 
 
+def test_a_rehearsal_is_compared_where_both_runs_had_the_time_for_it():
+    aimed = {"aim": {"lowest": 0.8, "hurried": False, "remedies": [{"highest": 1.2}]}}
+    other = {"aim": {"lowest": 0.7, "hurried": False}}
+    assert len(differences(one(aimed), one(other))) == 2
+    assert not differences(one(aimed), one({"aim": {"lowest": 0.7, "hurried": True}}))
+
+
 def test_differences_are_told_in_some_lines():
     lines = shortened([f"line {i}" for i in range(100)])
     assert len(lines) == LINES

@@ -1,41 +1,18 @@
 """Steps: every table that says what is done by step has all of them, and nothing asks for a step's class."""
 
 import ast
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import privacyfunnel as pf
-from privacyfunnel.cli.audited import MEASURED
-from privacyfunnel.cli.sanitise import NEEDED
 from privacyfunnel.errors import InvalidInput
-from privacyfunnel.estimates import expected, read_release
-from privacyfunnel.proof import certificate
-from privacyfunnel.protocols import everything, file
 from privacyfunnel.protocols.step import KINDS
-from privacyfunnel.publishing import publish, readme
-from privacyfunnel.report import account, counting, promised
-from privacyfunnel.tables.by_step import IN_TASKS, SANITISERS
 from wide_files import wide_protocol
 
 SOURCE = Path(pf.__file__).parent
 CLASSES = {"Block", "ByHistory", "ByModel", "Step", "FollowUp", "WideProtocol"}
-TABLES = {
-    "file": file.PLAIN,
-    "everything published": everything.KINDS_OF,
-    "proof": certificate.BY_STEP,
-    "drawing": SANITISERS,
-    "drawing in tasks": IN_TASKS,
-    "estimates": read_release.READERS,
-    "expected errors": expected.BY_STEP,
-    "account": account.BY_STEP,
-    "proof in a report": promised.PROOFS,
-    "counting in a report": counting.PRIVATELY,
-    "publishing": publish.CAN_BE_FITTED,
-    "page of a folder": readme.BY_STEP,
-    "audit": MEASURED,
-    "sanitise": NEEDED,
-}
 JOINT = pf.Joint([[40, 30, 20, 5], [5, 20, 60, 10]], attributes=["town"])
 
 
@@ -45,9 +22,24 @@ def protocols():
     return {"channel": first, "by_history": pf.optimise(JOINT, pf.LIP(0.8), after=first), "by_model": wide_protocol()}
 
 
-@pytest.mark.parametrize("name", TABLES)
-def test_every_table_of_steps_has_all_of_them(name):
-    assert set(TABLES[name]) == set(KINDS)
+def tables():
+    """Every table of the package that says what is done by step: its module and its name."""
+    for path in SOURCE.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        if "protocols.step import" in text:
+            module = ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts)
+            for node in ast.parse(text).body:
+                if isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation).startswith("dict[Kind,"):
+                    yield module, ast.unparse(node.target)
+
+
+@pytest.mark.parametrize(("module", "name"), [*tables()])
+def test_every_table_of_steps_has_all_of_them(module, name):
+    assert set(getattr(import_module(module), name)) == set(KINDS)
+
+
+def test_the_tables_of_steps_are_found():
+    assert {("privacyfunnel.tables.by_step", "SANITISERS"), ("privacyfunnel.proof.certificate", "ALONE")} <= {*tables()}
 
 
 def asked_for(tree):
@@ -66,6 +58,30 @@ def test_nothing_asks_for_the_class_of_a_step():
     ]
     assert asking == []
     assert set(asked_for(ast.parse("isinstance(one, Block | None)"))) >= {"Block"}  # which can be found
+
+
+OWN_FILES = ("protocols/file.py", "publishing/check.py")
+"""What reads a file, where a step is a name yet."""
+
+
+def compared(tree):
+    """The kinds of steps that are compared with something."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            found = [one.value for one in ast.walk(node) if isinstance(one, ast.Constant)]
+            named = {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)}
+            yield from (value for value in found if value in KINDS and named & {"kind", "step"})
+
+
+def test_nothing_branches_on_the_kind_of_a_step():
+    branches = [
+        f"{path.relative_to(SOURCE)}: {kind}"
+        for path in SOURCE.rglob("*.py")
+        if path.relative_to(SOURCE).as_posix() not in OWN_FILES
+        for kind in compared(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    assert branches == []
+    assert list(compared(ast.parse('protocol.step.kind == "channel"'))) == ["channel"]  # which can be found
 
 
 def test_a_step_is_itself_and_says_in_a_line_what_it_is_not(protocols):

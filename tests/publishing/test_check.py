@@ -17,6 +17,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import checked_files as files
+import forged_files
 import privacyfunnel as pf
 from privacyfunnel.distribution.nearest import read_as
 from privacyfunnel.distribution.noise import weights_of
@@ -188,6 +189,26 @@ def test_it_needs_nothing_but_the_standard_library():
     modules = {alias.name for node in named if isinstance(node, ast.Import) for alias in node.names}
     modules |= {node.module.partition(".")[0] for node in named if isinstance(node, ast.ImportFrom)}
     assert modules <= sys.stdlib_module_names
+
+
+@pytest.mark.parametrize("kind", forged_files.FORGERIES)
+def test_every_forged_file_gets_the_verdict_of_the_package(judged, kind):
+    differing = []
+    for name, text in forged_files.forged(kind):
+        code, said = judged(text)
+        left = said.out.startswith(check.LEFT)
+        differing += [name] if (code == 0) != files.audited(text) and not left else []
+        assert code != 0 or kind != "by_model"
+    assert differing == []
+
+
+@pytest.mark.parametrize("kind", ["channel", "by_history"])
+def test_what_stands_beside_the_promise_is_said_not_to_be_checked(judged, kind):
+    for _, text in forged_files.told_beside(kind):
+        code, said = judged(text)
+        assert code == 0
+        assert check.BESIDE in said.out
+        assert not files.audited(text)
 
 
 BYTES = {

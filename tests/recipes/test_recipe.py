@@ -11,32 +11,26 @@ import pyarrow.csv as pa_csv
 import pytest
 
 from privacyfunnel.cli.app import command, run
+from privacyfunnel.cli.asking import spec_of
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.recipes import recipe as recipes
 from privacyfunnel.recipes.beginning import beginning
 from privacyfunnel.recipes.recipe import Recipe, from_content
-from privacyfunnel.recipes.steps import READING, inputs, steps
+from privacyfunnel.recipes.steps import inputs, steps
 from privacyfunnel.recipes.to_toml import to_text
+from privacyfunnel.spec.key import keys_of
+from privacyfunnel.spec.of_steps import AuditSpec, PublishSpec, ReportSpec
 from privacyfunnel.tables.sources import open_source
 from privacyfunnel.tables.suggesting import suggest
 from spec.typed import typed
 
-PARTS = {"sanitise": recipes.Sanitise, "audit": recipes.Audit, "report": recipes.Report, "publish": recipes.Publish}
-
-RUN_SAYS = {
-    "sanitise": frozenset({"table", "protocol", *READING, "engine", "master", "force", "json"}),
-    "audit": frozenset({"protocol", "table", *READING, "json"}),
-    "report": frozenset({"protocol", "output", "table", *READING, "force", "json"}),
-    "publish": frozenset({"released", "protocol", "output", "template", "rows", "force", "json"}),
-}
-"""Options that a part of a recipe does not have: they are said once for all, or are not for runs."""
+PARTS = {model.part: model for model in (recipes.Drawing, AuditSpec, ReportSpec, PublishSpec)}
 
 
 @pytest.mark.parametrize("name", PARTS)
 def test_keys_of_a_part_are_the_options_of_its_command(name):
-    options = {parameter.name for parameter in command(name).params if parameter.name != "help"}
-    assert set(PARTS[name].model_fields) == options - RUN_SAYS[name]
-    assert RUN_SAYS[name] <= options
+    options = {parameter.name for parameter in command(name).params if parameter.name not in ("help", "force", "json")}
+    assert set(PARTS[name].model_fields) | {"output"} == options - {"template"} | {"output"}
 
 
 def least(**fit):
@@ -49,15 +43,18 @@ def step_of(content, name):
 
 
 def called(content, name):
-    """What the command of a part would be called with."""
-    return command(name).make_context(name, list(step_of(content, name).words[1:])).params
+    """What the command of a part is asked for, which is also what the one that is shown for it asks for."""
+    step = step_of(content, name)
+    typed_again = command(name).make_context(name, list(step.words[1:])).params
+    assert spec_of(typed_again, keys_of(type(step.asked)), type(step.asked)) == step.asked
+    return step.asked
 
 
 def fit_of(content):
     """What a fit is asked for, which is also what the command that is shown for it asks for."""
     step = step_of(content, "fit")
-    assert typed(step.words[1:]) == step.spec
-    return step.spec
+    assert typed(step.words[1:]) == step.asked
+    return step.asked
 
 
 def test_every_key_of_fit_is_said_by_the_command_that_is_shown_for_it():
@@ -105,29 +102,29 @@ def test_paths_are_seen_from_the_recipe_and_what_is_for_the_house_stays_in_the_f
     found = fit_of(content)
     assert found.after == "/here/old/first.json"
     assert found.released == ("/here/old/kept.parquet", "/abs.parquet")
-    assert str(called(content, "sanitise")["internal"]) == "kept.parquet"
-    assert str(called(content, "audit")["after"]) == "/here/old/first.json"
+    assert called(content, "sanitise").internal == "kept.parquet"
+    assert called(content, "audit").after == "/here/old/first.json"
     made = from_content(content, "recipe")
     assert "kept.parquet" in made.own
     assert {"fit.after", "fit.released.1", "audit.after"} <= set(inputs(made, recipes.Path("/here")))
     content["sanitise"]["internal"] = "open.csv"
-    with pytest.raises(InvalidInput, match=r"sanitise\.internal is for the house"):
+    with pytest.raises(InvalidInput, match=r"sanitise\.internal is for internal use only"):
         from_content(content, "recipe")
 
 
 def test_what_is_not_said_is_left_to_the_command():
     assert set(fit_of(least()).said()) == {"table", "secret", "epsilon"}
     report = called(least() | {"report": {"curves": False}}, "report")
-    assert (report["curves"], report["public"]) == (False, False)
+    assert (report.curves, report.public) == (False, None)
 
 
 def test_the_table_is_audited_where_it_must_be():
-    assert called(least(), "audit")["table"] is None
-    assert str(called(least() | {"audit": {"attack": True}}, "audit")["table"]) == "/here/people.csv"
+    assert called(least(), "audit").table is None
+    assert called(least() | {"audit": {"attack": True}}, "audit").table == "/here/people.csv"
     exact = least()
     exact["fit"]["exact-fit"] = True
-    assert called(exact, "audit")["table"] is not None
-    assert called(least() | {"report": {"public": True}}, "report")["table"] is None
+    assert called(exact, "audit").table is not None
+    assert called(least() | {"report": {"public": True}}, "report").table is None
 
 
 LINES = ["recipe = 1", "table = 'people.csv'", "output = 'out'", "[fit]", "secret = 'ill'", "epsilon = 0.5"]
@@ -163,7 +160,7 @@ LINES = ["recipe = 1", "table = 'people.csv'", "output = 'out'", "[fit]", "secre
         ("[publish]\ntitle = '…'", "publish.title should be filled in"),
         ("[publish]\ndetails = 'none.toml'", "publish.details: there is no file"),
         ("domain = 'none.json'", "fit.domain: there is no file"),
-        ("[report]\ncurve = false", "report.curve is no key that is known here; these are: public, curves, time-limit"),
+        ("[report]\ncurve = false", "report.curve is no key that is known here; did you mean curves?"),
         ("[reports]", "reports is no key"),
         ("[publish", "is not TOML"),
         ("epsilon = nan", "fit.epsilon should be a number"),

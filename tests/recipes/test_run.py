@@ -5,6 +5,7 @@ import json
 import shlex
 
 import pytest
+import typer
 
 import privacyfunnel as pf
 from privacyfunnel.cli import run as running
@@ -118,8 +119,8 @@ def test_a_step_that_fails_leaves_nothing_and_says_where(tmp_path, capsys):
 
 
 def test_a_promise_that_is_broken_ends_the_run_with_nothing(tmp_path, monkeypatch, capsys):
-    real = running.command
-    monkeypatch.setattr(running, "command", lambda name: Broken(real(name)) if name == "audit" else real(name))
+    real = running.function
+    monkeypatch.setattr(running, "function", lambda name: Broken if name == "audit" else real(name))
     assert run(["run", str(recipe(tmp_path, fit="private = 2\n"))]) == 1
     assert sorted(one.name for one in tmp_path.iterdir()) == ["people.csv", "recipe.toml"]
 
@@ -127,11 +128,9 @@ def test_a_promise_that_is_broken_ends_the_run_with_nothing(tmp_path, monkeypatc
 class Broken:
     """A command that finds the promise broken."""
 
-    def __init__(self, real):
-        self.make_context = real.make_context
-
-    def main(self, *_, **__):
-        return 1
+    @staticmethod
+    def asked(*_, **__):
+        raise typer.Exit(1)
 
 
 def test_an_existing_folder_needs_force_and_is_kept_while_a_run_fails(tmp_path, capsys):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import checked_files as files
+import forged_files
 import privacyfunnel as pf
 from pages import barriers, chromium, listen, too_wide
 from privacyfunnel.protocols.file import to_text
@@ -193,6 +194,18 @@ def test_the_page_and_check_py_have_one_verdict_and_one_level_on_random_files(ch
     assert found == own
     verdicts = [verdict for verdict, _ in own]
     assert min(verdicts.count("KEPT"), verdicts.count("BROKEN")) > FILES / 8
+    page.close()
+
+
+@pytest.mark.parametrize("kind", forged_files.FORGERIES)
+def test_the_page_and_check_py_have_one_verdict_on_forged_files(chrome, tmp_path, kind):
+    found = dict([*forged_files.forged(kind), *forged_files.told_beside(kind)])
+    page = chrome.new_page()
+    page.goto("about:blank")
+    page.add_script_tag(content=script())
+    verdicts = page.evaluate("texts => texts.map((text) => checkProtocol(text).verdict)", [*found.values()])
+    own = [spoken(text, tmp_path)[0] for text in found.values()]
+    assert [name for name, mine, its in zip(found, own, verdicts, strict=True) if mine != its] == []
     page.close()
 
 

@@ -11,4 +11,4 @@ from privacyfunnel.spec.spec import Spec
 def typed(words: Sequence[object]) -> Spec:
     """What they ask for."""
     given = command("fit").make_context("fit", [str(word) for word in words]).params
-    return spec_of(given, keys_of(Spec))
+    return spec_of(given, keys_of(Spec), Spec)

@@ -86,7 +86,7 @@ def test_every_promise_of_the_page_is_said_as_options_and_comes_back(promise, sa
     assert back_of(start, more.More()) == promise
     assert start.objective == "information"
     step = next(step for step in steps(made, reopening_place()) if step.name == "fit")
-    assert typed(step.words[1:]).promise() == step.spec.promise() == promise
+    assert typed(step.words[1:]).promise() == step.asked.promise() == promise
 
 
 MORES = {

@@ -15,10 +15,8 @@ import numpy as np
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.tables.too_fine import FEW
 from privacyfunnel.typing import Integers
-
-FEW = 10
-"""A combination of values that fewer people have is rare: the threshold that statistical offices commonly use."""
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,12 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.protocols.own_table import OwnRows, OwnTable
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.protocols.wide.by_model import TWO
 from privacyfunnel.protocols.wide.rule import belief
 from privacyfunnel.tables.public_part import secret_numbers
 from privacyfunnel.tables.wide.redrawing import Redrawing
 from privacyfunnel.typing import Integers, Vector
 
-TWO = 2
-"""Values of a secret, one of which tells of the other."""
 TWENTIETHS = 20
 """Groups of as many people each, by what the model says of them, in which it is compared with the table."""
 

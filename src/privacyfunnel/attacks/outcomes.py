@@ -15,13 +15,11 @@ import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, InvalidJoint
+from privacyfunnel.proof.together import MOST_OUTCOMES
 from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Exact, Integers
-
-MOST_OUTCOMES = 4_000_000
-"""Pairs of an x and a released row that are worth listing: exact integers take some 100 bytes each."""
 
 
 @dataclass(frozen=True, eq=False)

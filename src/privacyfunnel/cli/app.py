@@ -70,14 +70,15 @@ class _Commands(TyperGroup):
 @cache
 def command(name: str) -> Any:
     """The command of this name, as typer makes it from its function."""
-    function = _function(name)
-    panels: Any = "rich" if getattr(function, "panels", False) else None
+    called = function(name)
+    panels: Any = "rich" if getattr(called, "panels", False) else None
     alone = typer.Typer(add_completion=False, rich_markup_mode=panels, pretty_exceptions_enable=False)
-    alone.command(name)(function)
+    alone.command(name)(called)
     return typer.main.get_command(alone)
 
 
-def _function(name: str) -> Any:
+def function(name: str) -> Any:
+    """What a command calls; one that is asked by a Spec has the function of that as `asked`."""
     with loaded():
         return getattr(import_module(f"privacyfunnel.cli.{name}"), name)
 

@@ -1,4 +1,7 @@
-"""A command that is asked by a Spec: an option for every key that is shown, --set and --recipe for all of them."""
+"""A command that is asked by a Spec, or by what is said of another step: an option for every key that is shown.
+
+What a fit can be asked for is more than fits on a screen: --set and --recipe give all of it.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from copy import copy
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, TypeVar, get_args
 
 import typer
 
@@ -14,16 +17,17 @@ from privacyfunnel.errors import InvalidInput
 from privacyfunnel.spec import as_flags
 from privacyfunnel.spec.form import Said, texts_of
 from privacyfunnel.spec.grammar import is_flag
-from privacyfunnel.spec.key import PANELS, Key, keys_of
+from privacyfunnel.spec.key import PANELS, Key, Keyed, keys_of
+from privacyfunnel.spec.of_beginnings import ChangesSpec, DomainSpec, InitSpec
 from privacyfunnel.spec.spec import Spec
 from privacyfunnel.spec.toml_file import hyphened
 
-TABLE = "CSV, CSV.GZ, Parquet or JSON lines, with column names."
 RECIPE = typer.Option("--recipe", help="Take what is not said here from a recipe.", rich_help_panel=PANELS["advanced"])
 Command = Callable[..., None]
+S = TypeVar("S", bound=Keyed)
 
 
-def asked(*only: str, model: type[Spec] = Spec) -> Callable[[Command], Command]:
+def asked(*only: str, model: type[Keyed] = Spec) -> Callable[[Command], Command]:
     """A command whose first parameter is a Spec takes its keys as options; `only` some of them, if they are named."""
     keys = {name: key for name, key in keys_of(model).items() if not only or name in only}
 
@@ -33,40 +37,37 @@ def asked(*only: str, model: type[Spec] = Spec) -> Callable[[Command], Command]:
         def called(**typed: Any) -> None:
             command(**{first.name: spec_of(typed, keys, model)}, **{one.name: typed[one.name] for one in own})
 
-        others = ", ".join(hyphened(name) for name, key in keys.items() if not key.shown and not key.argument)
-        setting = typer.Option(
-            as_flags.SET, metavar="KEY=VALUE", help=f"Repeatable: {others}.", rich_help_panel=PANELS["advanced"]
-        )
+        panels = not model.all_shown
         parameters = [
             *(_parameter(name, _option(model, name, key)) for name, key in keys.items() if key.argument or key.shown),
-            _parameter("recipe", Annotated[Path | None, RECIPE]),
-            _parameter("set", Annotated[list[str] | None, setting]),
-            *(_among_the_basics(one) for one in own),
+            *(_others(keys) if panels else []),
+            *(_among_the_basics(one) if panels else _by_name(one) for one in own),
         ]
         shown: Any = called
         shown.__signature__ = inspect.Signature(parameters)
         shown.__annotations__ = {one.name: one.annotation for one in parameters}
-        shown.__name__, shown.__doc__, shown.panels = command.__name__, command.__doc__, True
+        shown.__name__, shown.__doc__, shown.panels, shown.asked = command.__name__, command.__doc__, panels, command
         return called
 
     return of
 
 
-def spec_of(typed: Mapping[str, Any], keys: Mapping[str, Key], model: type[Spec] = Spec) -> Spec:
-    """The Spec of what was typed, by the parameters of a command; what is typed wins over what a recipe says."""
+def spec_of(typed: Mapping[str, Any], keys: Mapping[str, Key], model: type[S]) -> S:
+    """What was typed, by the parameters of a command; what is typed wins over what a recipe says."""
     given = {name: typed[name] for name, key in keys.items() if key.shown or key.argument}
-    said = _said(model, keys, given, typed["set"])
-    return said.over(_of_recipe(model, typed["recipe"], keys)).spec()
+    said = _said(model, keys, given, typed.get("set"))
+    return said.over(_of_recipe(model, typed.get("recipe"), keys)).spec()
 
 
-def table_of(spec: Spec, command: str) -> Path:
+def table_of(spec: Spec | DomainSpec | InitSpec | ChangesSpec, command: str) -> Path:
     """The table, which a command needs."""
     if spec.table is None:
-        raise InvalidInput(f"which table? funnel {command} people.csv --secret diagnosis")
+        secret = " --secret diagnosis" if isinstance(spec, Spec) else ""
+        raise InvalidInput(f"which table? funnel {command} people.csv{secret}")
     return Path(spec.table)
 
 
-def _said(model: type[Spec], keys: Mapping[str, Key], shown: Mapping[str, Any], others: list[str] | None) -> Said[Spec]:
+def _said(model: type[S], keys: Mapping[str, Key], shown: Mapping[str, Any], others: list[str] | None) -> Said[S]:
     given = {name: [str(value)] if isinstance(value, Path) else value for name, value in shown.items()}
     said = as_flags.said(model, given, others or ())
     for name in said.values:
@@ -76,7 +77,7 @@ def _said(model: type[Spec], keys: Mapping[str, Key], shown: Mapping[str, Any], 
     return said
 
 
-def _of_recipe(model: type[Spec], recipe: Path | None, keys: Mapping[str, Key]) -> Said[Spec]:
+def _of_recipe(model: type[S], recipe: Path | None, keys: Mapping[str, Key]) -> Said[S]:
     """What a recipe says, with its paths as they are from here."""
     if recipe is None:
         return as_flags.said(model, {})
@@ -85,12 +86,27 @@ def _of_recipe(model: type[Spec], recipe: Path | None, keys: Mapping[str, Key]) 
     return said_in(recipe, model, keys)
 
 
-def _option(model: type[Spec], name: str, key: Key) -> Any:
+def _others(keys: Mapping[str, Key]) -> list[inspect.Parameter]:
+    """Options for all keys that are no options."""
+    others = ", ".join(hyphened(name) for name, key in keys.items() if not key.shown and not key.argument)
+    setting = typer.Option(
+        as_flags.SET, metavar="KEY=VALUE", help=f"Repeatable: {others}.", rich_help_panel=PANELS["advanced"]
+    )
+    return [
+        _parameter("recipe", Annotated[Path | None, RECIPE]),
+        _parameter("set", Annotated[list[str] | None, setting]),
+    ]
+
+
+def _option(model: type[Keyed], name: str, key: Key) -> Any:
     if key.argument:
-        return Annotated[Path | None, typer.Argument(help=TABLE, show_default=False)]
+        return Annotated[Path | None, typer.Argument(help=key.help.removeprefix("The table: "), show_default=False)]
     flags = [as_flags.flag(model, name), *(f"--{other}" for other in key.also)]
-    told: dict[str, Any] = {"help": key.help, "rich_help_panel": PANELS[key.panel], "show_default": False}
+    told: dict[str, Any] = {"help": key.help, "show_default": False}
+    told |= {} if model.all_shown else {"rich_help_panel": PANELS[key.panel]}
     if is_flag(model.model_fields[name].annotation):
+        if key.off:
+            return Annotated[bool | None, typer.Option(f"{flags[0]}/--no-{hyphened(name)}", **told)]
         return Annotated[bool, typer.Option(*flags, **told)]
     example = next((text for value in key.examples for text in texts_of(model, name, value)), "")
     return Annotated[list[str] | None, typer.Option(*flags, metavar=example, **told)]
@@ -102,6 +118,10 @@ def _among_the_basics(own: inspect.Parameter) -> inspect.Parameter:
     option = copy(option)
     option.rich_help_panel = option.rich_help_panel or PANELS["basics"]
     return own.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, option])
+
+
+def _by_name(own: inspect.Parameter) -> inspect.Parameter:
+    return own.replace(kind=inspect.Parameter.KEYWORD_ONLY)
 
 
 def _parameter(name: str, annotation: Any) -> inspect.Parameter:

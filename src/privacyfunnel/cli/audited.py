@@ -37,9 +37,15 @@ class Audited:
 
 def audited_alone(protocol: Protocol) -> Audited:
     """On the counts that the protocol carries."""
-    if protocol.step.kind == "by_model":
-        certificate = certify(protocol)
-        return Audited(certificate, None, protocol.by_model.model.n_s, *_of_model(protocol, certificate))
+    return ALONE[protocol.step.kind](protocol)
+
+
+def _model_alone(protocol: Protocol) -> Audited:
+    certificate = certify(protocol)
+    return Audited(certificate, None, protocol.by_model.model.n_s, *_of_model(protocol, certificate))
+
+
+def _counts_alone(protocol: Protocol) -> Audited:
     joint = checked_joint(protocol)
     people = joint.before_gathering or joint
     certificate = certify(protocol, people)
@@ -108,6 +114,12 @@ def _no_joint(protocol: Protocol, joint: Joint, people: Joint, certificate: Cert
     raise InvalidInput("the promise of a model is about the distribution that its file carries")
 
 
+ALONE: dict[Kind, Callable[[Protocol], Audited]] = {
+    "channel": _counts_alone,
+    "by_history": _counts_alone,
+    "by_model": _model_alone,
+}
+"""On what the file carries, by the step."""
 MEASURED: dict[Kind, Callable[[Protocol, Joint, Joint, Certificate], Measured]] = {
     "channel": _of_channel,
     "by_history": _of_histories,

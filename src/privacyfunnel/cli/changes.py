@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from privacyfunnel.cli import next_command, shared
+from privacyfunnel.cli.asking import asked, table_of
+from privacyfunnel.errors import InvalidInput
+from privacyfunnel.spec import as_flags
+from privacyfunnel.spec.form import should_be
+from privacyfunnel.spec.of_beginnings import ChangesSpec
+
+Output = Annotated[
+    Path, typer.Option("-o", "--output", help="Where to write: .csv, .csv.gz, .parquet, .sav, .dta or .xlsx.")
+]
 
 
-def changes(
-    table: shared.Table,
-    was: Annotated[
-        list[Path],
-        typer.Option("--was", help="The table that was released before, as it was then; of several, the first first."),
-    ],
-    person: Annotated[str, typer.Option("--person", help="The column that says who rows are about, in both tables.")],
-    columns: Annotated[str, typer.Option("--columns", help="The columns that were released, joined by commas.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Where to write: .csv, .csv.gz or .parquet.")],
-    delimiter: shared.Delimiter = None,
-    encoding: shared.Encoding = "utf-8",
-    force: shared.Force = False,
-    json: shared.Json = False,
-) -> None:
+@asked(model=ChangesSpec)
+def changes(spec: ChangesSpec, output: Output, force: shared.Force = False, json: shared.Json = False) -> None:
     """Put what people were beside what they are ("town", "town now"), so that who changed can be followed up.
 
     Example: funnel changes people.csv --was last-year.csv --person id --columns sex,town -o both.parquet
@@ -31,9 +29,12 @@ def changes(
     from privacyfunnel.cli import show
     from privacyfunnel.tables.changes import write_changes
 
+    for name in ("was", "person", "columns"):
+        if getattr(spec, name) is None:
+            raise InvalidInput(f"{should_be(ChangesSpec, name, partial(as_flags.flag, ChangesSpec))}; it is missing")
     found = write_changes(
-        table, was, output, person=person, columns=shared.names(columns), force=force, delimiter=delimiter,
-        encoding=encoding,
+        table_of(spec, "changes"), [Path(one) for one in spec.was or ()], output, person=str(spec.person),
+        columns=list(spec.columns or ()), force=force, delimiter=spec.delimiter, encoding=spec.encoding or "utf-8",
     )  # fmt: skip
     if json:
         show.as_json({"output": str(output), **found.as_dict()})
@@ -41,4 +42,4 @@ def changes(
     screen = show.console()
     screen.print(found.words())
     screen.print(f"Written, for you alone: {output}. Today's values: {', '.join(found.columns)}.", markup=False)
-    next_command.say(next_command.follow(output, person))
+    next_command.say(next_command.follow(output, str(spec.person)))

@@ -1,13 +1,10 @@
-"""Options of commands that read follow-ups, and what a follow-up follows."""
+"""What a follow-up follows."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from privacyfunnel.distribution.column import Column
 from privacyfunnel.errors import InvalidInput
@@ -20,31 +17,6 @@ from privacyfunnel.tables.changes import Changes, joined
 from privacyfunnel.tables.earlier_releases import histories_released
 from privacyfunnel.tables.sources import Source, open_source
 from privacyfunnel.typing import Integers
-
-Released = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--released",
-        help="For a follow-up: what was released before, with the column --person; all of it, the first first.",
-    ),
-]
-Person = Annotated[
-    str | None,
-    typer.Option("--person", help="For a follow-up, and for --remember: the column that says whose rows they are."),
-]
-Internal = Annotated[
-    Path | None,
-    typer.Option("--internal", help="Also keep a copy with the column --person, for the house: a follow-up needs it."),
-]
-
-
-Was = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--was",
-        help="For people who changed: the table of then, whose values were released; of several, the first first.",
-    ),
-]
 
 
 @dataclass(frozen=True, eq=False)

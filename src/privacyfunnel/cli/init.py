@@ -9,6 +9,8 @@ from typing import Annotated
 import typer
 
 from privacyfunnel.cli import next_command, shared
+from privacyfunnel.cli.asking import asked, table_of
+from privacyfunnel.spec.of_beginnings import InitSpec
 
 REVIEW_WORDS = (
     "These are suggestions, from names and numbers of values. Read every line: which column is the secret, which are "
@@ -17,22 +19,12 @@ REVIEW_WORDS = (
 """What a steward must not overlook."""
 
 
+Output = Annotated[Path, typer.Option("-o", "--output", help="Where to write the recipe (TOML).")]
+
+
+@asked(model=InitSpec)
 def init(
-    table: shared.Table,
-    output: Annotated[Path, typer.Option("-o", "--output", help="Where to write the recipe (TOML).")] = Path(
-        "recipe.toml"
-    ),
-    secret: Annotated[str | None, typer.Option(help="The secret column (default: the one that looks like it).")] = None,
-    columns: Annotated[
-        str | None, typer.Option(help="The columns to release, joined by commas (default: suggested).")
-    ] = None,
-    domain: Annotated[
-        Path | None, typer.Option(help="A public domain, as funnel domain begins one: only its columns are released.")
-    ] = None,
-    delimiter: shared.Delimiter = None,
-    encoding: shared.Encoding = "utf-8",
-    force: shared.Force = False,
-    json: shared.Json = False,
+    spec: InitSpec, output: Output = Path(next_command.RECIPE), force: shared.Force = False, json: shared.Json = False
 ) -> None:
     """Write a commented recipe for a table, with what its columns suggest, to be reviewed and run.
 
@@ -46,22 +38,22 @@ def init(
     from privacyfunnel.tables.suggesting import suggest
     from privacyfunnel.tables.writing import check_output, whole_file
 
+    table, domain = table_of(spec, "init"), Path(spec.domain) if spec.domain is not None else None
     check_output(output, force, (table, domain))
+    layout = {name: value for name, value in spec.said().items() if name in next_command.LAYOUT}
     declared = opened(domain)
     with show.working(f"looking at {table.name}"):
-        source = open_source(table, delimiter=delimiter, encoding=encoding)
-        found = suggest(source, secret=secret, declared=declared.names if declared is not None else None)
-    reading = {"delimiter": delimiter} if delimiter is not None else {}
-    reading |= {"encoding": encoding} if encoding != "utf-8" else {}
+        source = open_source(table, **layout)
+        found = suggest(source, secret=spec.secret, declared=declared.names if declared is not None else None)
     made = beginning(
         found,
         table=_seen_from(output, table),
         domain=_seen_from(output, domain) if domain is not None else None,
         name=output.name,
         output=f"{slug_of(table.name.split('.')[0])}-release",
-        secret=secret,
-        attributes=shared.names(columns) if columns is not None else None,
-        reading=reading,
+        secret=spec.secret,
+        attributes=spec.columns,
+        reading=layout,
     )
     with whole_file(output, force) as file:
         file.write(made.encode())

@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from privacyfunnel.cli import next_command, options, show
+from privacyfunnel.cli import next_command, shared, show
 from privacyfunnel.cli.steward import marked_table
 from privacyfunnel.errors import InvalidInput, InvalidLedger
 from privacyfunnel.promises.notion import Notion
@@ -33,7 +33,7 @@ def ledger(
     head: Annotated[
         str | None, typer.Option(help="verify: a digest noted earlier, which must be in the chain.")
     ] = None,
-    json: options.Json = False,
+    json: shared.Json = False,
 ) -> None:
     """Show what was released with a key and what everything comes to, verify it, or fix what it may come to.
 

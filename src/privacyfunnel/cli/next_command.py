@@ -17,12 +17,12 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from privacyfunnel.errors import PrivacyFunnelError
 
 if TYPE_CHECKING:
     from privacyfunnel.protocols.protocol import Protocol
+    from privacyfunnel.spec.key import Keyed
+    from privacyfunnel.spec.of_steps import PublishSpec, SanitiseSpec
     from privacyfunnel.spec.spec import Spec
 
 OPEN, PUBLISHED, DETAILS, PROTOCOL, REPORT = "open.csv", "published", "publish.toml", "protocol.json", "report.html"
@@ -75,10 +75,11 @@ def fit(spec: Spec, epsilon: float, output: Path | None = None) -> Words:
 
 def after_fit(spec: Spec, table: Path, protocol: Path) -> Words:
     """Draw rows of the table that was fitted, read as it was."""
-    said, words = spec.said(), list[str]()
-    for name in DRAWING:
-        each = said.get(name, ())
-        words += [word for one in (each if isinstance(each, tuple) else (each,)) for word in (f"--{name}", str(one))]
+    from privacyfunnel.spec import as_flags
+    from privacyfunnel.spec.of_steps import SanitiseSpec
+
+    said = spec.said()
+    words = as_flags.typed(SanitiseSpec, {name: said[name] for name in DRAWING if name in said})
     return sanitise(table, protocol, words, Path(spec.after) if spec.after is not None else None)
 
 
@@ -98,11 +99,12 @@ def sanitise(table: Path, protocol: Path, options: Sequence[str] = (), follows: 
     return ["funnel", *words, "-o", _free(protocol.with_name(OPEN).with_suffix(ending))]
 
 
-def drawn_with_a_seed(context: typer.Context, table: Path, output: Path) -> Words:
+def drawn_with_a_seed(spec: SanitiseSpec, output: Path) -> Words:
     """The same without the seed, which is for tests."""
-    own = [str(option.name) for option in context.command.params]
-    again = typed(context, [name for name in own if name not in ("table", "seed", "output", "json")])
-    return ["funnel", "sanitise", _named(table), *again, "-o", _free(output)]
+    from privacyfunnel.spec import as_flags
+
+    again = spec.model_copy(update={"seed": None, "table": _named(Path(str(spec.table)))})
+    return ["funnel", "sanitise", *as_flags.words(again), "-o", _free(output)]
 
 
 def audit(path: Path, protocol: Protocol, table: Path, options: Sequence[str] = ()) -> Words:
@@ -149,14 +151,13 @@ def publish_table(released: Path, protocol: Path) -> Words:
     return ["funnel", "publish", _named(released), "--protocol", str(protocol), *more, "-o", folder]
 
 
-def publish_with(
-    details: Path, released: Path | None, protocol: Path | None, output: Path | None, options: Sequence[str]
-) -> Words:
+def publish_with(details: Path, spec: PublishSpec, output: Path | None) -> Words:
     """Publish with the details of a file that was just begun, as they were asked for."""
-    table = _named(released) if released is not None else Blank("RELEASED")
-    by = str(protocol) if protocol is not None else Blank("PROTOCOL")
+    table = _named(Path(spec.released)) if spec.released is not None else Blank("RELEASED")
+    by = spec.protocol if spec.protocol is not None else Blank("PROTOCOL")
     folder = str(output) if output is not None else Blank("FOLDER")
-    return ["funnel", "publish", table, "--protocol", by, *options, "--details", str(details), "-o", folder]
+    more = typed(spec, [name for name in spec.said() if name not in ("released", "protocol", "details")])
+    return ["funnel", "publish", table, "--protocol", by, *more, "--details", str(details), "-o", folder]
 
 
 def estimate(folder: Path) -> Words | None:
@@ -206,19 +207,11 @@ def released_beside(path: Path, protocol: Protocol) -> Path | None:
     return None
 
 
-def typed(context: typer.Context, names: Sequence[str]) -> Words:
-    """Those of the options called `names` that were typed, as they were."""
-    words: Words = []
-    for option in context.command.params:
-        source, value = context.get_parameter_source(str(option.name)), context.params.get(str(option.name))
-        if option.name not in names or source is None or source.name != "COMMANDLINE":
-            continue
-        if value is False:
-            words.append(option.secondary_opts[0])
-            continue
-        for one in value if isinstance(value, list | tuple) else [value]:
-            words += [option.opts[0]] if one is True else [option.opts[0], str(one)]
-    return words
+def typed(spec: Keyed, names: Sequence[str]) -> Words:
+    """Those of the keys called `names` that were said, as options."""
+    from privacyfunnel.spec import as_flags
+
+    return as_flags.typed(type(spec), {name: value for name, value in spec.said().items() if name in names})
 
 
 def say(words: Words | None, head: str = "Next:") -> None:

@@ -9,10 +9,11 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from privacyfunnel.cli import options, show
+from privacyfunnel.cli import shared, show
 from privacyfunnel.errors import InvalidInput, OutputRefused
 from privacyfunnel.paper.experiments import DRAWS, FIGURES, SEED, SLOW_DRAWS, Schedule, run
 from privacyfunnel.paper.figures import HEADINGS, Mean, cells, means, outputs, write
+from privacyfunnel.spec.written import names
 from privacyfunnel.tables.writing import check_output
 
 
@@ -26,15 +27,15 @@ def paper(
     epsilons: Annotated[str, typer.Option(help="The ε to try, joined by commas.")] = "0.5,1,1.5,2",
     seed: Annotated[int, typer.Option(help="Of the random distributions.")] = SEED,
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes (default: one for every processor).")] = None,
-    force: options.Force = False,
-    json: options.Json = False,
+    force: shared.Force = False,
+    json: shared.Json = False,
 ) -> None:
     """Repeat the source paper's experiments: ε-LDP, ε-LIP and ε-SRLIP, by its own methods and by ours.
 
     Example: funnel paper --figure 1 --draws 3 -o results
     """
     try:
-        asked = tuple(float(text) for text in options.names(epsilons))
+        asked = tuple(float(text) for text in names(epsilons))
     except ValueError:
         raise InvalidInput(f"--epsilons takes numbers joined by commas; got {epsilons!r}") from None
     plan = Schedule((figure,) if figure is not None else tuple(FIGURES), asked, draws, slow_draws, seed)

@@ -6,7 +6,8 @@ from functools import partial
 from pathlib import Path
 
 from privacyfunnel.cli import curve, next_command, show
-from privacyfunnel.cli.steward import marked
+from privacyfunnel.cli.columns import left_out, with_columns
+from privacyfunnel.cli.steward import marked, marked_table
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.numeric.information import share_kept
 from privacyfunnel.optimiser.tradeoff import Point, Tradeoff
@@ -26,18 +27,22 @@ MOST = 1.0
 def propose(spec: Spec, table: Path, output: Path | None, json: bool) -> None:
     """What every ε would keep, and a command. All of it is measured on the exact table, so it is for you alone."""
     _check_has_a_curve(spec)
+    spec, why = with_columns(spec, table)
     counted, found = curve.found(spec, table, None)
     epsilon, kept = proposed(found)
     then = next_command.fit(spec, epsilon, output)
     if json:
         told = curve.data(counted, found)
-        told["steward_only"] |= {"proposed": {"epsilon": epsilon, "kept": kept}, **next_command.data(then)}
+        own = {"proposed": {"epsilon": epsilon, "kept": kept}, "left_out": why}
+        told["steward_only"] |= own | next_command.data(then)
         show.as_json(told)
         return
     screen = show.console()
     screen.print(show.columns_table(counted))
-    for line in show.dropped_lines(counted):
+    for line in [] if why else show.dropped_lines(counted):
         screen.print(line, markup=False)
+    if why:
+        screen.print(marked_table(left_out(why)))
     curve.say(screen, found)
     of = "of cells stay as they are" if found.objective == "faithful" else "of the information is kept"
     screen.print(marked(f"ε = {epsilon:g} is proposed: beliefs change by at most ×{factor(epsilon)}, {kept:.0%} {of}."))

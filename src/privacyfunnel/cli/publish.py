@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated
 
 import typer
 
 from privacyfunnel.cli import next_command, shared
+from privacyfunnel.cli.asking import asked
+from privacyfunnel.cli.loading import loaded
 from privacyfunnel.errors import InvalidInput
+from privacyfunnel.spec.of_steps import PublishSpec
 
 ONCE_WORDS = "Publish this folder, and no other release of these people."
 """What a steward must not overlook."""
@@ -17,38 +20,19 @@ FITTED_WORDS = (
     "The folder says that these are the rows that the protocol was fitted on. If they are not, say --rows other."
 )
 """What nobody else knows for sure."""
-DETAILS = ("title", "description", "licence", "publisher", "contact", "url", "health", "rows")
-"""What may be said beside a file of details."""
+Output = Annotated[
+    Path | None, typer.Option("-o", "--output", help="The folder to make; it appears whole or not at all.")
+]
+Template = Annotated[
+    Path | None, typer.Option(help="Write a template of publish.toml here, to be filled in, and nothing else.")
+]
 
 
+@asked(model=PublishSpec)
 def publish(
-    context: typer.Context,
-    released: Annotated[
-        Path | None, typer.Argument(help="The released table, as funnel sanitise wrote it.", show_default=False)
-    ] = None,
-    protocol: Annotated[Path | None, typer.Option(help="The protocol by which it was drawn.")] = None,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="The folder to make; it appears whole or not at all.")
-    ] = None,
-    details: Annotated[
-        Path | None, typer.Option(help="A file publish.toml with title, licence, contact, contributors, sources, …")
-    ] = None,
-    title: Annotated[str | None, typer.Option(help="What the table is called.")] = None,
-    description: Annotated[str | None, typer.Option(help="What it is (default: its columns and rows).")] = None,
-    licence: Annotated[str | None, typer.Option(help="Such as CC-BY-4.0, or an address.")] = None,
-    publisher: Annotated[str | None, typer.Option(help="Who publishes it: a name, or “name <e-mail>”.")] = None,
-    contact: Annotated[str | None, typer.Option(help="Whom to ask: an e-mail address, or “name <e-mail>”.")] = None,
-    url: Annotated[str | None, typer.Option(help="Where the folder will lie on the web.")] = None,
-    health: Annotated[
-        bool, typer.Option("--health", help="Also what HealthDCAT-AP asks for, from [health] in the details.")
-    ] = False,
-    rows: Annotated[
-        str | None,
-        typer.Option(help="Which rows these are: fitted (those of the fitted table) or other (default: find out)."),
-    ] = None,
-    template: Annotated[
-        Path | None, typer.Option(help="Write a template of publish.toml here, to be filled in, and nothing else.")
-    ] = None,
+    spec: PublishSpec,
+    output: Output = None,
+    template: Template = None,
     force: shared.Force = False,
     json: shared.Json = False,
 ) -> None:
@@ -59,22 +43,22 @@ def publish(
     Example: funnel publish open.csv --protocol protocol.json --details publish.toml -o folder
     """
     if template is not None:
-        then = next_command.publish_with(template, released, protocol, output, next_command.typed(context, DETAILS))
-        _write_template(template, then, force, json)
+        _write_template(template, next_command.publish_with(template, spec, output), force, json)
         return
-    if released is None or protocol is None or output is None:
-        raise InvalidInput("publish needs a released table, --protocol and -o; see funnel publish --help")
-    from privacyfunnel.publishing.details import details_of
-
-    given = {"title": title, "description": description, "licence": licence, "url": url}
-    given |= {"publisher": publisher, "contact": contact}
-    told = details_of(details, given, health=health, today=date.today())
+    with loaded():
+        from privacyfunnel.publishing.details import details_of
+        from privacyfunnel.spec.step_rules import checked
+    spec = checked(spec)
+    if output is None:
+        raise InvalidInput("where is the folder to be made? Add -o published")
+    told = details_of(_path(spec.details), said_of(spec), health=bool(spec.health), today=date.today())
     from privacyfunnel.cli import show
     from privacyfunnel.protocols.file import load as load_protocol
     from privacyfunnel.publishing.publish import publish as publish_folder
 
     with show.working("publishing"):
-        made = publish_folder(load_protocol(protocol), released, output, told, rows=cast(Any, rows), force=force)
+        protocol, released = load_protocol(Path(str(spec.protocol))), Path(str(spec.released))
+        made = publish_folder(protocol, released, output, told, rows=spec.rows, force=force)
     if json:
         show.as_json(made.as_dict() | next_command.data(next_command.estimate(output)))
         return
@@ -84,6 +68,15 @@ def publish(
     screen.print(FITTED_WORDS if made.fitted else made.counting, markup=False)
     screen.print(ONCE_WORDS, markup=False)
     next_command.say(next_command.estimate(output), "Next, for its readers:")
+
+
+def said_of(spec: PublishSpec) -> dict[str, str | None]:
+    """What is said beside a file of details."""
+    return {name: getattr(spec, name) for name in ("title", "description", "licence", "url", "publisher", "contact")}
+
+
+def _path(named: str | None) -> Path | None:
+    return Path(named) if named is not None else None
 
 
 def _write_template(path: Path, then: next_command.Words, force: bool, json: bool) -> None:

@@ -1,36 +1,11 @@
-"""Options for releasing the same people again, and what is said of it."""
+"""What is said of people who are released again."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Any
-
-import typer
-
-from privacyfunnel.errors import InvalidInput
 from privacyfunnel.tables.remembered.memory import Remembered
 
-Remember = Annotated[
-    Path | None,
-    typer.Option(
-        "--remember", help="Draw with the key in this file (made if there is none): the same person, the same row."
-    ),
-]
-Changed = Annotated[
-    str,
-    typer.Option(
-        "--changed", help="With --remember, people whose values changed: keep (their old row), or drop (no row)."
-    ),
-]
 BECAME = {"keep": "they keep their old row", "drop": "they were left out"}
 """What became of people whose values changed."""
-
-
-def asked(remember: Path | None, person: str | None, changed: str, other_use: bool) -> dict[str, Any]:
-    """What is asked of `sanitise`; --person may be there for something else."""
-    if remember is None and person is not None and not other_use:
-        raise InvalidInput("--person goes with --remember, --internal, or the --released of a follow-up")
-    return {"remember": remember, "person": person if remember is not None else None, "changed": changed}
 
 
 def _followed(found: Remembered) -> str:

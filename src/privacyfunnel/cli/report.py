@@ -1,114 +1,26 @@
-"""funnel report: a page about a protocol, for people."""
+"""funnel report: a page about a protocol, for people. What measures and draws is loaded only to do so."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from privacyfunnel.cli import next_command, options, show
-from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.errors import InvalidInput
-from privacyfunnel.numeric.stopping import BROKEN
-from privacyfunnel.protocols.file import load as load_protocol
-from privacyfunnel.protocols.protocol import Protocol
-from privacyfunnel.report.account import Account, account
-from privacyfunnel.report.curves import Comparison, compare, epsilons_with
-from privacyfunnel.report.three_risks import three_risks
-from privacyfunnel.tables.auditing import audited_joint
-from privacyfunnel.tables.for_steward import ForSteward
-from privacyfunnel.tables.writing import check_output, whole_file
+from privacyfunnel.cli import shared
+from privacyfunnel.cli.asking import asked
+from privacyfunnel.cli.loading import loaded
+from privacyfunnel.spec.of_steps import ReportSpec
+
+Output = Annotated[Path, typer.Option("-o", "--output", help="Where to write the page (HTML).")]
 
 
-def report(
-    context: typer.Context,
-    protocol: Annotated[Path, typer.Argument(help="The protocol, as written by funnel fit.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Where to write the page (HTML).")],
-    table: Annotated[Path | None, typer.Option(help="The table that the protocol was made for.")] = None,
-    public: Annotated[
-        bool, typer.Option("--public", help="A page to publish: nothing in it but what the protocol file tells.")
-    ] = False,
-    curves: Annotated[bool, typer.Option(help="Compare with other promises and other ε.")] = True,
-    where: options.Where = None,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = "utf-8",
-    time_limit: Annotated[float, typer.Option(help="Seconds for each point of these curves.")] = 2.0,
-    force: options.Force = False,
-    json: options.Json = False,
-) -> None:
+@asked(model=ReportSpec)
+def report(spec: ReportSpec, output: Output, force: shared.Force = False, json: shared.Json = False) -> None:
     """Write one page with the promise, its proof, what was kept and what an attacker gains. Exit code 1: broken.
 
     Example: funnel report protocol.json --table people.csv -o report.html
     """
-    if public and table is not None:
-        raise InvalidInput("--public tells only what the protocol file does, so it takes no --table")
-    if public and where is not None:
-        raise InvalidInput("--where says which rows of a table are meant, so it does not go with --public")
-    if not public and table is None:
-        raise InvalidInput("a report needs --table; a page without it is made with --public")
-    check_output(output, force, (protocol, table))
-    loaded, joint = load_protocol(protocol), None
-    if table is not None and loaded.step.not_measured:
-        raise InvalidInput(loaded.step.not_measured)
-
-    def page_of(joint: Joint | None) -> tuple[Account, str, dict[str, Any]]:
-        with show.working("checking the promise in exact arithmetic"):
-            about = account(loaded, joint)
-        compared = None
-        if joint is not None and curves:  # of the counts that the protocol was fitted on
-            compared = _curves(loaded, about.public.joint if about.public is not None else joint, time_limit)
-        from privacyfunnel.report.page import report_page  # its charts take a while to load
-
-        name = table.name if table else None
-        with show.working("drawing the page"):
-            page = report_page(about, table_name=name, protocol_name=protocol.name, compared=compared)
-        return about, page, _data(about)
-
-    if table is not None:
-        with show.working(f"counting {table.name}"):
-            joint = audited_joint(loaded, table, delimiter=delimiter, encoding=encoding, where=where)
-    measured = ForSteward(joint).told(page_of) if loaded.noise is not None else page_of(joint)
-    about, page, content = measured if measured is not None else page_of(None)
-    with whole_file(output, force) as file:
-        file.write(page.encode("utf-8"))
-    broken = about.verdict is not None and not about.verdict
-    reading = next_command.typed(context, next_command.READING)
-    then = next_command.publish(protocol, loaded, table, reading, reported=True) if not broken else None
-    if json:
-        show.as_json({"report": str(output), **content, **next_command.data(then)})
-    else:
-        screen = show.console()
-        told = about.everything
-        if about.verdict is not None and broken:
-            screen.print(f"BROKEN, in exact arithmetic: {about.verdict.reason}.", style="bold", markup=False)
-        if about.measured is not None and about.measured.own is not None:
-            screen.print(about.measured.own.words(), markup=False)
-        screen.print(f"Promise: {loaded.notion.words()}{f' {told.whom()}' if told else ''}", markup=False)
-        if told is not None:
-            screen.print(told.words(), markup=False)
-        screen.print(f"Written: {output}. It is one file that needs no network: open it in a browser.", markup=False)
-        next_command.say(then)
-    if broken:
-        raise typer.Exit(BROKEN)
-
-
-def _data(about: Account) -> dict[str, Any]:
-    """All of it for machines."""
-    content, risks = about.as_dict(), {"three_risks": three_risks(about).as_dict()}
-    apart = content.get("steward_only")
-    return content | (risks if apart is None else {"steward_only": {**apart, **risks}})
-
-
-def _curves(protocol: Protocol, joint: Joint, time_limit: float) -> Comparison:
-    """What other promises and other ε keep of what this protocol keeps the most of: cells, weighted alike, or nats."""
-    weights = dict(protocol.likeness.weights) if protocol.likeness is not None else None
-    with show.search_progress(protocol.objective) as progress:
-        return compare(
-            joint,
-            epsilons_with(protocol.notion.epsilon),
-            objective=protocol.objective,
-            weights=weights,
-            time_limit=time_limit,
-            progress=progress,
-        )
+    with loaded():
+        from privacyfunnel.cli.reporting import report_on
+    report_on(spec, output, force, json)

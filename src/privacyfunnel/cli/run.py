@@ -15,19 +15,15 @@ from typing import Annotated, Any, cast
 import typer
 
 from privacyfunnel.cli import next_command, shared, show
-from privacyfunnel.cli.app import command
-from privacyfunnel.cli.fitting import fit_spec
+from privacyfunnel.cli.app import function
+from privacyfunnel.cli.publish import said_of
 from privacyfunnel.errors import InvalidInput, OutputRefused, PrivacyFunnelError
-from privacyfunnel.numeric.stopping import BROKEN
 from privacyfunnel.publishing.details import details_of
 from privacyfunnel.recipes.log import Log, digests, versions
 from privacyfunnel.recipes.recipe import LOG, PROTOCOL, PUBLISHED, RECIPE, Recipe, load
 from privacyfunnel.recipes.steps import Step, inputs, steps
 from privacyfunnel.tables.published_folder import sha256_of
 from privacyfunnel.tables.whole_folder import check_folder, whole_folder
-
-USAGE_ERROR = cast(type[Exception], typer.BadParameter.__mro__[1].__mro__[1])
-"""Whatever goes wrong while options are read."""
 
 
 def run(
@@ -80,42 +76,39 @@ def _check(recipe: Path, made: Recipe, todo: list[Step], place: Path) -> None:
         if path.resolve().is_relative_to(output):
             raise InvalidInput(f"{recipe}: output: {key} lies in this folder, which is made anew; name another one")
     if made.publish is not None:
-        given = {key: getattr(made.publish, key) for key in ("title", "description", "licence", "url")}
-        given |= {"publisher": made.publish.publisher, "contact": made.publish.contact}
         details = place / made.publish.details if made.publish.details is not None else None
         with _naming(recipe.name, "publish"):
-            details_of(details, given, health=bool(made.publish.health), today=date.today())
+            details_of(details, said_of(made.publish), health=bool(made.publish.health), today=date.today())
     if not made.fit.promised and made.fit.improve is None:
         raise InvalidInput(f"{recipe}: fit.epsilon is missing: how far beliefs may change")
     for step in todo:
         with _naming(recipe.name, step.name):
-            command(step.name).make_context(f"funnel {step.name}", list(step.words[1:]))
+            step.check()
 
 
 def _do(step: Step, which: str, recipe: str, log: Log, json: bool) -> dict[str, Any] | None:
-    """Run one command, as if it were typed; a promise that is broken ends it all."""
+    """Do what a command does that is asked for this; a promise that is broken ends it all."""
     typed, begun = shlex.join(["funnel", *step.words]), time.monotonic()
-    words = [*step.words[1:], *(["--json"] if json else [])]
     if not json:
         show.console().print(f"\n{which}: {typed}", style="bold", markup=False, soft_wrap=True)
-    heard = io.StringIO()
+    heard, code = io.StringIO(), 0
     quiet = redirect_stdout(heard) if json else nullcontext()
+    where = {"output": Path(step.output), "force": False} if step.output is not None else {}
     with _naming(recipe, step.name), next_command.part_of_a_run(), quiet:
-        if step.spec is not None:
-            code = 0
-            fit_spec(step.spec, Path(str(step.spec.table)), Path(step.makes[0]), force=False, json=json)
-        else:
-            code = command(step.name).main(words, prog_name=f"funnel {step.name}", standalone_mode=False)
+        try:
+            function(step.name).asked(step.asked, **where, json=json)
+        except typer.Exit as ended:
+            code = ended.exit_code
     log.add(
         "step",
         step=step.name,
         command=typed,
         seconds=round(time.monotonic() - begun, 3),
-        exit=int(code or 0),
+        exit=code,
         digests=digests({name: Path(name) for name in step.makes}),
     )
     if code:
-        raise typer.Exit(BROKEN if code == BROKEN else int(code))
+        raise typer.Exit(code)
     return cast(dict[str, Any], json_text.loads(heard.getvalue())) if json else None
 
 
@@ -128,9 +121,6 @@ def _naming(recipe: str, part: str) -> Iterator[None]:
         raise
     except PrivacyFunnelError as error:
         raise InvalidInput(f"{recipe} [{part}]: {error}", steward_only=error.steward_only) from error
-    except USAGE_ERROR as error:
-        message = getattr(error, "format_message", error.__str__)()
-        raise InvalidInput(f"{recipe} [{part}]: {message}") from error
 
 
 def _show_plan(todo: list[Step], output: Path, json: bool, then: next_command.Words) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from privacyfunnel.cli import options, show
+from privacyfunnel.cli import shared, show
 from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.recipes.recipe import Recipe, load
 from privacyfunnel.studio.reopening import Start, start_of
@@ -31,7 +31,7 @@ def studio(
     recipe: Annotated[
         Path | None, typer.Option(help="A recipe to open again: its table, and all that it chooses.")
     ] = None,
-    json: options.Json = False,
+    json: shared.Json = False,
 ) -> None:
     """Choose columns and a promise in a browser, see what is kept and what is given away, and download the release.
 

@@ -39,23 +39,28 @@ def tradeoff(spec: Spec, epsilons: Epsilons = None, json: shared.Json = False) -
     """
     with loaded():
         from privacyfunnel.cli import curve, next_command, show
+        from privacyfunnel.cli.columns import left_out, with_columns
         from privacyfunnel.cli.proposing import proposed
-        from privacyfunnel.cli.steward import marked
+        from privacyfunnel.cli.steward import marked, marked_table
     try:
         tried = None if epsilons is None else [float(text) for text in names(epsilons)]
     except ValueError:
         raise InvalidPromise(f"--epsilons takes numbers joined by commas; got {epsilons!r}") from None
-    counted, found = curve.found(spec, table_of(spec, "tradeoff"), tried)
+    table = table_of(spec, "tradeoff")
+    spec, why = with_columns(spec, table)
+    counted, found = curve.found(spec, table, tried)
     epsilon, kept = proposed(found)
     then = next_command.fit(spec, epsilon)
     if json:
         told = curve.data(counted, found)
-        told["steward_only"] |= next_command.data(then)
+        told["steward_only"] |= {"left_out": why, **next_command.data(then)}
         show.as_json(told)
         return
     screen = show.console()
     screen.print(show.columns_table(counted))
-    for line in show.dropped_lines(counted):
+    for line in [] if why else show.dropped_lines(counted):
         screen.print(line, markup=False)
+    if why:
+        screen.print(marked_table(left_out(why)))
     curve.say(screen, found)
     next_command.say(then, marked(f"Next, with ε = {epsilon:g}, which keeps {kept:.0%}:"))

@@ -49,10 +49,18 @@ class Reading(BaseModel):
     """Bins only: bin i is [edges[i], edges[i+1]), the last one closed; ±1e308 stands for no edge."""
     missing: tuple[str, ...] = Field(default=(), max_length=MOST_MARKERS)
     """Texts that mean "missing", beside empty ones."""
+    about: str = Field(default="", max_length=LONGEST_NAME)
+    """What the column is about, in the words of a table that says so."""
 
     def reading(self) -> Reading:
         """This column without its values."""
-        return Reading(name=self.name, kind=self.kind, edges=self.edges, missing=self.missing)
+        return Reading(name=self.name, kind=self.kind, edges=self.edges, missing=self.missing, about=self.about)
+
+    @model_serializer(mode="wrap")
+    def _plain(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """What is not known of a column, and groups that it does not have, are not mentioned."""
+        content: dict[str, Any] = plain(self)
+        return {name: value for name, value in content.items() if value or name not in ("about", "groups")}
 
     def recognise(self, array: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
         """The array in this column's own type (null where it does not fit), and where it is missing."""
@@ -115,12 +123,6 @@ class Column(Reading):
             raise ValueError("a group has no label of its own, or one that means that a value is missing")
         if {*members} & {*self.labels, *self.missing, "", *([OTHER] if self.other else [])}:
             raise ValueError("a value of a group has a label of its own, or means that it is missing")
-
-    @model_serializer(mode="wrap")
-    def _plain(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """A column without groups says nothing of groups."""
-        content: dict[str, Any] = plain(self)
-        return content if self.groups else {name: value for name, value in content.items() if name != "groups"}
 
     def _fits(self, label: Label) -> bool:
         return label is None or (self.other and label == OTHER) or is_of(self.kind, label)

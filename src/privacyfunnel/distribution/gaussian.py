@@ -17,6 +17,7 @@ import math
 from dataclasses import dataclass
 
 from privacyfunnel.errors import InvalidInput
+from privacyfunnel.numeric.information import LARGEST_LOG
 
 LEAST_SIGMA, MOST_SIGMA = 5.0, 1e9
 """Of noise on a cell. From 5 on, sums of it are discrete Gaussian to 43 decimals."""
@@ -24,8 +25,6 @@ MOST_TABLES = 10_000
 """For which that was computed."""
 FAR_LESS = 1e-43
 """By which the law of such a sum may differ."""
-LARGEST_LOG = 700.0
-"""e^700 is still a float64."""
 ROUNDED = 1e-9
 """Of the larger of two terms: far more than float64 makes of their difference."""
 HALVINGS = 60

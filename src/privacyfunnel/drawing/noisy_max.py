@@ -10,14 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from privacyfunnel.drawing.laplace import ROUNDINGS
 from privacyfunnel.errors import InvalidInput
 
 UNIT = 1 << 30
 """Integers for a score of 1."""
 ROUNDED = 2
 """Units: one for rounding two scores, and one for the float64 arithmetic that led to them."""
-ROUNDINGS = 100
-"""Floats above 2d / ε that are tried: the map rounds a few operations upwards."""
 
 
 def noisy_largest(scores: Sequence[float], sensitivity: float, epsilon: float) -> int:

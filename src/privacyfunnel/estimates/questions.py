@@ -49,13 +49,20 @@ class Asker:
         self._codes = protocol.block.codes if codes is None else codes
         self.columns: dict[str, Column] = {column.name: column for column in protocol.block.columns}
         self._place = {name: j for j, name in enumerate(self.columns)}
+        fill = getattr(protocol, "fill", None)
+        self._filled: tuple[str, ...] = () if fill is None else fill.names
 
     def require(self, names: Sequence[str]) -> None:
         """Refuse attributes that the protocol does not release."""
         for name in names:
             if name not in self.columns:
                 known = ", ".join(self.columns)
-                raise InvalidTable(f"the protocol does not release {name!r}; its attributes are {known}")
+                raise InvalidTable(
+                    f"{name!r} is not among the kept columns, of which shares have known errors: {known}; filled "
+                    "columns are drawn from a model, and how far its shares are off is not known"
+                    if name in self._filled
+                    else f"the protocol does not release {name!r}; its attributes are {known}"
+                )
         if len(set(names)) < len(names):
             raise InvalidInput("an attribute is named twice")
 

@@ -25,10 +25,9 @@ from privacyfunnel.estimates.large_parts import Augmented
 from privacyfunnel.numeric.stopping import attentive
 from privacyfunnel.protocols.block import Block
 from privacyfunnel.protocols.channel import UNIT
+from privacyfunnel.protocols.untold import LEAST_SINGULAR
 from privacyfunnel.typing import Integers, Matrix, Vector
 
-LEAST_SINGULAR = 1e-5
-"""Directions with smaller singular values count as not identified: even 10¹⁰ rows would leave a standard error of 1."""
 IDENTIFIED = 1e-7
 """How far ℓ may stick out of the row space: numbers below 1 then change by less than this."""
 INVERSE_STEPS = 30

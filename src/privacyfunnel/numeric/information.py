@@ -8,6 +8,8 @@ from privacyfunnel.typing import Matrix, Vector
 
 NATS_PER_BIT = math.log(2)
 """We compute in nats; people are told bits, the answers to questions with yes or no."""
+LARGEST_LOG = 700.0
+"""e^700 is still a float64."""
 ENTROPY_ERROR = 64 * 2.0**-53
 """Relative error of `entropy`: of a logarithm, a product and p itself 5 roundings, of NumPy's sum (in pairs, of eight
 lanes with 16 terms each) some 20 and one for each doubling of the number of terms."""

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.distribution.joint import Joint
+from privacyfunnel.numeric.information import LARGEST_LOG
 from privacyfunnel.optimiser.learned_beliefs import beliefs
 from privacyfunnel.promises.clause import Clause
-from privacyfunnel.promises.limits import LARGEST_LOG
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.protocols.aim import GROUP
 from privacyfunnel.protocols.channel import UNIT

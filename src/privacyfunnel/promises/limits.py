@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import TooManyAttackers
 from privacyfunnel.numeric.exact import SAFE_FACTOR, quotient
+from privacyfunnel.numeric.information import LARGEST_LOG
 from privacyfunnel.promises.views import Spreader, View, telling_cells
 from privacyfunnel.typing import Exact, Integers, Matrix, Vector
 
@@ -25,8 +26,6 @@ PERFECT_LEVEL = 1e-8
 """ε = 0 asks for equalities that multiples of 2⁻³² cannot meet; they are kept up to this level."""
 SMALLEST_FACTOR = 1e-290
 """Stands in for e^-ε where that underflows: a value that must stay possible then still does."""
-LARGEST_LOG = 700.0
-"""e^700 is still a float64."""
 MOST_ROW_ENTRIES = 150_000_000
 """Numbers in the rows of a promise: more would take over a gigabyte."""
 ALIKE = 0.5

@@ -69,8 +69,10 @@ def _certify_alone(protocol: Protocol, notion: Notion | None) -> Certificate:
     """The promise on what the file carries: on the distribution of its model, which is fitted again, or on that of its
     noisy counts, for combinations as people have them, read as `sanitise` reads them.
     """
-    if protocol.step.kind == "by_model":
-        return certify_model(protocol.by_model, notion or protocol.notion)
+    return ALONE[protocol.step.kind](protocol, notion)
+
+
+def _certify_on_counts(protocol: Protocol, notion: Notion | None) -> Certificate:
     joint = checked_joint(protocol)
     return certify(protocol, joint.before_gathering or joint, notion)
 
@@ -226,3 +228,9 @@ BY_STEP: dict[Kind, Callable[[Protocol, Joint, Notion | None], Certificate]] = {
     "by_model": _certify_model,
 }
 """How a promise is proven on a distribution, by the step that draws rows."""
+ALONE: dict[Kind, Callable[[Protocol, Notion | None], Certificate]] = {
+    "channel": _certify_on_counts,
+    "by_history": _certify_on_counts,
+    "by_model": lambda protocol, notion: certify_model(protocol.by_model, notion or protocol.notion),
+}
+"""The same on what the file carries."""

@@ -7,6 +7,8 @@ people whom it is about, with noise, is the steward's word.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
@@ -14,12 +16,16 @@ from privacyfunnel.distribution.noise import noisy_joint
 from privacyfunnel.errors import InvalidProtocol
 from privacyfunnel.proof.stated_noise import check_stated_noise
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.protocols.step import Kind
 
 
 def published_joint(protocol: Protocol) -> Joint:
     """The distribution that follows from the noisy counts in a protocol's file; values of the secret have numbers."""
-    if protocol.step.kind == "by_model" and protocol.private:
-        return _of_model(protocol)
+    return PUBLISHED[protocol.step.kind](protocol)
+
+
+def _of_counts(protocol: Protocol) -> Joint:
+    """The same of noisy counts."""
     if protocol.noise is None:
         raise InvalidProtocol(
             "this protocol carries no noisy counts, so only the original table shows whether its promise is kept"
@@ -35,8 +41,10 @@ def published_joint(protocol: Protocol) -> Joint:
 
 
 def _of_model(protocol: Protocol) -> Joint:
-    """The distribution of a model, for the combinations that have any weight."""
+    """The distribution of a private model, for the combinations that have any weight."""
     step = protocol.by_model
+    if not protocol.private:
+        return _of_counts(protocol)
     weights = step.model.weights()
     some = np.flatnonzero(weights.sum(axis=0))
     joint = Joint.from_codes(weights[:, some], step.written(some), step.columns, protocol.secret, None)
@@ -72,3 +80,11 @@ def _check_values(protocol: Protocol, joint: Joint) -> None:
     follow = np.unique(spoken_of.codes[:, places], axis=0)
     if not own.nearest or not np.array_equal(np.unique(own.codes, axis=0), follow):
         raise InvalidProtocol("the values in the protocol are not those that follow from its noisy counts")
+
+
+PUBLISHED: dict[Kind, Callable[[Protocol], Joint]] = {
+    "channel": _of_counts,
+    "by_history": _of_counts,
+    "by_model": _of_model,
+}
+"""What everybody may know of the people, by the step."""

@@ -18,7 +18,7 @@ from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.exponentials import e_to
 from privacyfunnel.proof.verdict import Certificate
-from privacyfunnel.proof.wide_several import several_reached
+from privacyfunnel.proof.wide_several import MOST_FRACTIONS, several_reached
 from privacyfunnel.protocols.wide.rule import Plan
 from privacyfunnel.typing import Vector
 
@@ -33,8 +33,6 @@ TWO = 2
 MOST_LISTED_VALUES = 20_000
 """Values of a list: as many terms as a sum may have in proof/wide_several.py."""
 TOO_MUCH = "a group of values tells more than is promised"
-MOST_FRACTIONS = 100_000
-"""Groups that are checked in fractions; a plan with more that are as close to a limit is refused."""
 
 
 def allowed_beliefs(limits: Limits, prior: Fraction) -> tuple[Fraction, Fraction]:

@@ -56,7 +56,7 @@ def emptied(protocol: Protocol, joint: Joint | None = None) -> Emptied:
     Without one, for what the protocol tells of it: the distribution of a faithful release is that of the rows;
     of another protocol all combinations of values count the same. That is asked of listed channels alone.
     """
-    if protocol.step.kind != "channel":
+    if not protocol.step.listed:
         return Emptied({})
     p_x = _distribution(protocol, joint)
     return Emptied({name: _kept_share(protocol.block, j, p_x) for j, name in enumerate(protocol.attributes)})

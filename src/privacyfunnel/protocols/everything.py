@@ -42,11 +42,13 @@ class Everything:
     """How many values the secret has in the noisy counts."""
     limits: tuple[str, ...] = ()
     """What the promise speaks of, each with its limit, where that is more than one ε for every value."""
+    fill_delta: float = 0.0
+    """The part of δ₀ that is of Gaussian noise, on the tables of the columns that are filled."""
 
     @property
     def known_columns(self) -> float:
         """ε₀, and what having a δ₀ adds to it."""
-        return (self.fit or 0.0) - math.log1p(-self.delta)
+        return (self.fit or 0.0) - math.log1p(-(self.delta - self.fill_delta))
 
     @property
     def together(self) -> float | None:
@@ -55,7 +57,8 @@ class Everything:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
-        return asdict(self) | {"together": self.together}
+        content = asdict(self) | {"together": self.together}
+        return content if self.fill_delta else {key: content[key] for key in content if key != "fill_delta"}
 
     def words(self) -> str:
         """The level "everything published" in a few sentences."""
@@ -91,6 +94,8 @@ class Everything:
         chance = (
             f" Both may fail with a chance of {self.delta:g} (δ₀), by bad luck with the noise." if self.delta else ""
         )
+        if self.fill_delta:
+            chance = f" {chance_words(self.delta)}"
         return (
             "Somebody who knows everybody else's record and all other columns of this person changes theirs by at most "
             f"a factor {factor(self.known_columns)} (e^ε₀).{chance} {NOT_BOUNDED}"
@@ -134,6 +139,14 @@ class Everything:
         return self.faint > 0 and not self.robust
 
 
+def chance_words(delta: float) -> str:
+    """What δ₀ of Gaussian noise means."""
+    return (
+        "δ₀ is by how much this may fail: a belief moves by more than 2% beyond these factors with a chance of at "
+        f"most {CHANCES * delta:g}."
+    )
+
+
 @dataclass(frozen=True)
 class EverythingOfModel(Everything):
     """The same of a release by a model, where what is published about everyone is the model."""
@@ -164,10 +177,7 @@ class EverythingOfModel(Everything):
 
     def _chance(self) -> str:
         """What δ₀ means."""
-        return (
-            f"δ₀ is by how much this may fail: a belief moves by more than 2% beyond these factors with a chance of at "
-            f"most {CHANCES * self.delta:g}."
-        )
+        return chance_words(self.delta)
 
     def whom(self) -> str:
         """For whom the promise about a row holds."""
@@ -217,6 +227,7 @@ def everything(protocol: Protocol) -> Everything | None:
         robust=protocol.notion.confidence is not None,
         faint=len(noise.faint) if noise is not None else 0,
         secrets=len(noise.counts) if noise is not None else 0,
+        fill_delta=protocol.fill.noise.delta if protocol.fill is not None else 0.0,
         limits=() if protocol.notion.simple else tuple(" ".join(part) for part in protocol.notion.parts()),
     )
     return KINDS_OF[protocol.step.kind](protocol, told)

@@ -7,9 +7,10 @@ digest covers.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
@@ -23,6 +24,7 @@ from privacyfunnel.promises.robust import Robust
 from privacyfunnel.promises.several import Promises
 from privacyfunnel.protocols.aim import AimInFile, aim_in
 from privacyfunnel.protocols.channel_in_file import ChannelInFile, block_in, plain_block
+from privacyfunnel.protocols.fill_in_file import FillInFile, checked_noise, fill_in, plain_fill
 from privacyfunnel.protocols.history_in_file import HistoryInFile, histories_in, plain_histories
 from privacyfunnel.protocols.json_file import (
     LONGEST_DIGEST,
@@ -76,6 +78,10 @@ class LikenessInFile(BaseModel):
     weights: tuple[tuple[str, float], ...] = Field(max_length=MOST_COLUMNS)
 
 
+StepInFile = Annotated[ChannelInFile | HistoryInFile | ModelInFile, Field(discriminator="step")]
+"""The step that is certified."""
+
+
 class EnvelopeInFile(BaseModel):
     """A protocol file of privacyfunnel: promise, provenance and what is kept, and in `chain` what draws rows."""
 
@@ -99,8 +105,8 @@ class EnvelopeInFile(BaseModel):
     precision: _Precision | None
     aim: AimInFile | None
     noise: NoiseInFile | None
-    chain: tuple[Annotated[ChannelInFile | HistoryInFile | ModelInFile, Field(discriminator="step")]]
-    """How rows are drawn: from a listed channel, from one for every history, or by a model."""
+    chain: tuple[StepInFile] | tuple[StepInFile, FillInFile]
+    """How rows are drawn: from a listed channel, from one for every history, or by a model. What is filled then."""
     before: dict[str, Any] | None
     """The file of the release before, of a step by_history."""
     digest: str = Field(max_length=LONGEST_DIGEST)
@@ -138,7 +144,7 @@ def content_of(protocol: Protocol) -> dict[str, Any]:
         "precision": asdict(told.precision) if told.precision is not None else None,
         "aim": told.aim.as_dict() if told.aim is not None else None,
         "noise": plain_noise(told.noise) if told.noise is not None else _noise_of_step(told.step),
-        "chain": [PLAIN[told.step.kind](told.step)],
+        "chain": [PLAIN[told.step.kind](told.step), *([plain_fill(told.fill)] if told.fill is not None else [])],
         "before": content_of(told.before) if told.before is not None else None,
     }
     return {**content, "digest": digest_of_content(content)}
@@ -162,13 +168,13 @@ def from_text(text: str, name: str = "the protocol", most: int = MOST_RELEASES) 
 
 
 def _to_protocol(file: EnvelopeInFile, name: str, most: int) -> Protocol:
-    notion, (found,) = notion_from(file.promise), file.chain
+    notion, found = notion_from(file.promise), file.chain[0]
     names = [column.name for column in found.columns]
     _check_head(file, notion, names)
     before = None
     if file.before is not None:
         before = from_text(written(file.before), f"{name}, what it follows", most - 1)
-    return Protocol(
+    kept = Protocol(
         notion,
         _step(found, file, before),
         file.utility_nats,
@@ -186,6 +192,15 @@ def _to_protocol(file: EnvelopeInFile, name: str, most: int) -> Protocol:
         aim=aim_in(file.aim, file.fitted == "private counts" and found.step == "channel"),
         before=before,
     )
+    return kept if len(file.chain) == 1 else _filled(kept, file.chain[1])
+
+
+def _filled(kept: Protocol, found: FillInFile) -> Protocol:
+    """The protocol with its fill, whose noise comes on top of that of what is kept."""
+    before = kept.spent
+    if before is None:
+        raise InvalidProtocol("filled columns belong to private fits")
+    return replace(kept, fill=checked_noise(fill_in(found), before.epsilon, kept.notion.epsilon))
 
 
 def _step(found: ChannelInFile | HistoryInFile | ModelInFile, file: EnvelopeInFile, before: Protocol | None) -> Step:
@@ -199,6 +214,8 @@ def _step(found: ChannelInFile | HistoryInFile | ModelInFile, file: EnvelopeInFi
 
 def _check_head(file: EnvelopeInFile, notion: Notion, names: Sequence[str]) -> None:
     """Refuse what contradicts itself."""
+    if file.promise != json.loads(json.dumps(notion.as_dict())):  # in which lists are lists
+        raise InvalidProtocol("the promise is not written as it is read")
     if file.guarantee != notion.words():
         raise InvalidProtocol("the guarantee in words is not that of the promise")
     if file.utility_nats > file.upper_bound_nats:
@@ -234,7 +251,7 @@ def _precision(file: EnvelopeInFile, names: Sequence[str]) -> Precision | None:
 
 def _likeness(file: EnvelopeInFile, names: Sequence[str]) -> Likeness | None:
     """What a faithful release leaves as it was; the outputs of a listed channel must be the values themselves."""
-    found, (step,) = file.likeness, file.chain
+    found, step = file.likeness, file.chain[0]
     if (found is None) != (file.objective == "information"):
         raise InvalidProtocol("the objective and what is said of it do not fit together")
     if found is None:

@@ -14,9 +14,10 @@ from privacyfunnel.distribution.noise import Noise
 from privacyfunnel.errors import ExactFit, InvalidChannel, InvalidInput, NotCertified
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.protocols.aim import Aim
+from privacyfunnel.protocols.fill import Fill, finest
 from privacyfunnel.protocols.kept import Likeness, Precision
 from privacyfunnel.protocols.step import Spent, Step
-from privacyfunnel.showing.sheet import Mark, Sheet, share
+from privacyfunnel.showing.sheet import Sheet
 from privacyfunnel.showing.shown import Shown
 from privacyfunnel.typing import Integers, Matrix
 
@@ -75,8 +76,13 @@ class Protocol(Shown):
     before: Protocol | None = None
     """The protocol of the release before, of the same people; then what is kept is counted given what it released."""
 
+    fill: Fill | None = None
+    """What is drawn given the released row: further columns, and numbers within ranges. It tells nothing more."""
+
     def __post_init__(self) -> None:
         self.step.check(self)
+        if self.fill is not None:
+            self.fill.check(self)
 
     @property
     def earlier(self) -> tuple[Protocol, ...]:
@@ -132,7 +138,8 @@ class Protocol(Shown):
     @property
     def spent(self) -> Spent | None:
         """The privacy of this fit, without those that it follows; None where it bounds nothing."""
-        return self.step.spent if self.noise is None else Spent(self.noise.spent, self.noise.delta, self.noise.declared)
+        own = self.step.spent if self.noise is None else Spent(self.noise.spent, self.noise.delta, self.noise.declared)
+        return own if own is None or self.fill is None else self.fill.noise.beside(own)
 
     @property
     def channel(self) -> Matrix:
@@ -171,8 +178,13 @@ class Protocol(Shown):
 
     @property
     def released_columns(self) -> tuple[str, ...]:
-        """The columns of a released table: the attributes and, if there is one, the variant."""
+        """The columns that tell an output: the attributes and, if there is one, the variant."""
         return self.attributes if self.variant is None else (*self.attributes, self.variant)
+
+    @property
+    def table_columns(self) -> tuple[str, ...]:
+        """All columns of a released table, in its order."""
+        return finest(self.released_columns, self.fill)
 
     @property
     def draw(self) -> Integers | None:
@@ -211,7 +223,6 @@ class Protocol(Shown):
 
         if self.fitted == "exact counts":
             warnings.warn(NOT_FOR_PUBLICATION, ExactFit, stacklevel=2)
-
         check_output(Path(path), force)
         with whole_file(Path(path), force) as file:
             file.write(to_text(self).encode("utf-8"))
@@ -243,9 +254,9 @@ class Protocol(Shown):
         """Draw a released row for every row of `table`, with the operating system's randomness.
 
         A DataFrame (pandas, polars …), Arrow, a relation of DuckDB or a table of ibis in, the same kind out; what else
-        speaks the Arrow C stream comes back as Arrow. A path streams into `output` (.csv, .csv.gz or .parquet), which
-        appears whole or not at all. Rows come shuffled unless `keep_order`. Rows with values that were not there when
-        fitting are refused, or drawn such that the promise is kept whoever they are, if the protocol has such a draw.
+        speaks the Arrow C stream comes back as Arrow. A path goes into `output` (.csv, .parquet, .sav, .dta, .xlsx),
+        which appears whole or not at all. Rows come shuffled unless `keep_order`. Rows with values that were not there
+        when fitting are refused, or drawn such that the promise is kept whoever they are, if it has that draw.
         A `seed` makes the release repeatable and therefore insecure: for tests only. Where several outputs are written
         as the same values, a column tells them apart unless `variant` is False, which makes estimates less sharp. With
         `remember`, the file of a key (made if there is none), and `person`, the column that says who rows are about,
@@ -262,8 +273,6 @@ class Protocol(Shown):
         from privacyfunnel.tables.internal_copy import Internal
         from privacyfunnel.tables.release import sanitise
 
-        kept = None if internal is None else Internal.asked(internal, person, force, output)
-
         return sanitise(
             self,
             table,
@@ -277,7 +286,7 @@ class Protocol(Shown):
             person=person,
             changed=changed,
             released=released,
-            internal=kept,
+            internal=None if internal is None else Internal.asked(internal, person, force, output),
             was=was,
         )
 
@@ -322,18 +331,9 @@ class Protocol(Shown):
 
     def sheet(self) -> Sheet:
         """What a notebook shows: the promise, what is kept of the columns, and what no protocol could exceed."""
-        kept = [("information", self.utility, self.upper_bound, self.entropy)]
-        if self.likeness is not None:
-            kept = [("cells", self.likeness.fidelity, self.likeness.fidelity_bound, 1.0), *kept[:1]]
-        rows = [[name, share(value / whole), share(most / whole)] for name, value, most, whole in kept if whole]
-        marks = [Mark(value / whole, limit=min(most / whole, 1.0)) for _, value, most, whole in kept if whole]
-        lines = [
-            self.notion.words(),
-            f"{' × '.join(self.attributes)}: {self.step.size_words()}.",
-            f"Fitted on {self.fitted}. {self.how}",
-            "" if self.fitted != "exact counts" else "Fitted on exact counts: not for publication.",
-        ]
-        return Sheet(f"Protocol for {self.secret}", lines, ("of", "kept", "at most"), rows, marks)
+        from privacyfunnel.protocols.protocol_sheet import sheet_of
+
+        return sheet_of(self)
 
     def __repr__(self) -> str:
         kept = f"{self.utility:.6g} nats kept, gap ≤ {self.gap:.1e}"

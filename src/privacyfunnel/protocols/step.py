@@ -64,6 +64,11 @@ class Step(ABC):
         return tuple(column.name for column in self.columns)
 
     @property
+    def listed(self) -> bool:
+        """Whether its channel is a list: the outputs of every input."""
+        return not self.not_listed
+
+    @property
     def variants(self) -> Integers | None:
         """variants[y]: which of the outputs that are written alike y is, from 0; None if no two are written alike."""
         return None

@@ -14,7 +14,7 @@ from privacyfunnel.typing import Vector
 MOST_INPUTS = 1_000
 """Values of X for which the linear equations are solved: some 0.5 s."""
 LEAST_SINGULAR = 1e-5
-"""As in estimates: what is told by less than this, even 10¹⁰ rows would leave with a standard error of 1."""
+"""Directions with smaller singular values count as not identified: even 10¹⁰ rows would leave a standard error of 1."""
 UNEXPLAINED = 1e-6
 """What rounding errors leave of a share that is told: less."""
 VAGUE = 0.1

@@ -70,7 +70,7 @@ def belonging(protocol: Protocol, table: Path) -> tuple[Source, Protocol]:
         if alike(name) in secrets:
             raise InvalidTable(f"{table} has the column {name!r}, called like the secret, so it is no release")
     protocol_here = as_published(protocol, source)
-    extra = [name for name in source.columns if name not in protocol_here.released_columns]
+    extra = [name for name in source.columns if name not in protocol_here.table_columns]
     if extra:
         raise InvalidTable(
             f"{table} has {len(extra)} columns that this protocol does not release (first: {extra[0]!r}); publish what "

@@ -4,7 +4,7 @@ One file of Python's standard library, and no line of the package that made the 
 proven. 1: it is broken, or something is left that this file does not check, and says so. 2: this is no protocol.
 
 A row with the values x is released as y in q[y,x] of 2³² draws. N[s,x] people have the secret s and the values x: these
-counts follow from the noisy counts in the file, and everybody computes the same ones (`counted`, `estimated`). Then
+counts follow from the noisy counts in the file, and everybody computes the same ones (`counted`). Then
 
     A[s] = Σ_x N[s,x] q[y,x]  is in proportion to P(s, y),   B = Σ_s A[s]  to P(y),
     n[s] = Σ_x N[s,x]         is in proportion to P(s),      m = Σ_s n[s]  to 1,
@@ -16,6 +16,8 @@ so whoever sees y multiplies their belief in s by P(s|y) / P(s) = A[s] m / n[s] 
 
 For somebody who knows some columns of a row, all sums are over the x with the same values there (SRLIP, SRLDP). Instead
 of e^ε stands a fraction below it, so what passes holds for the real number. No float decides about a promise.
+
+Below come the proof, the promise, the people, what is drawn for them, the file, and the verdict.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from functools import reduce
+from functools import cache, reduce
 from itertools import combinations, product
 from operator import add
 from pathlib import Path
@@ -39,20 +41,27 @@ PERFECT = 1e-8
 """ε = 0 asks for equalities that multiples of 2⁻³² cannot meet: they are kept up to this level."""
 BITS = 256
 """Of e^ε behind the point."""
-THOUSANDTH, LUCK = 1e-3, 1e-15
-"""The least ε₀ and the largest δ₀ that noise may have; and how unlikely it may be that noise is as large as it is."""
+THOUSANDTH, LUCK, OUTWARDS = 1e-3, 1e-15, 1e-9
+"""The least ε₀ and the largest δ₀ that noise may have; how unlikely noise may be; and what floats may be off."""
 LEFT = "NOT DECIDED, no flaw found; left to funnel audit"
+BESIDE = "not here  the guarantee in words, and figures of what is kept: funnel audit holds them against the rest"
 ORDERED = ("bins", "integer", "number", "year", "month", "day")
-BOTH, RISE, APART = ("rise", "fall"), ("rise",), ("apart",)
-KINDS = {"lip": BOTH, "srlip": BOTH, "perfect": BOTH, "alip": BOTH, "pml": RISE, "ldp": APART, "srldp": APART}
+KINDS = {"lip": "rise fall", "srlip": "rise fall", "alip": "rise fall", "perfect": "rise fall", "pml": "rise"}
+KINDS |= {"ldp": "apart", "srldp": "apart"}
+PARAMETERS = {"lip": "epsilon", "pml": "epsilon", "ldp": "epsilon", "srlip": "epsilon known", "srldp": "epsilon known"}
+PARAMETERS |= {"alip": "lower upper", "perfect": "", "belief": "most places share", "promises": "each sizes"}
+PARAMETERS |= {"ordered": "promise per_value unordered", "robust": "promise confidence within chains chosen"}
 FILE = (
     "schema guarantee promise fitted people at_least secret secret_readings objective how utility_nats upper_bound_nats"
     " entropy_nats likeness precision aim noise chain before digest"
 )
+NOISE = "of epsilon delta people declared choosing attributes combinations counts"
+COLUMN = "name kind edges missing labels other groups"
 STEPS = {
     "channel": "step columns values outputs channel labels marginal draw nearest variants exact",
     "by_history": "step columns values nearest histories inputs channel marginal",
     "by_model": "step columns tables exponent factors rule groups",
+    "fill": "step filled inside order noise",
 }
 Numbers = tuple[int, ...]
 People = list[tuple[Numbers, list[int]]]  # for every x the numbers of its values in their columns, and N[s,x]
@@ -70,42 +79,7 @@ def need(condition: bool, otherwise: str) -> None:
         raise Stop("BROKEN", otherwise)
 
 
-def whole(values: Any, least: float, most: float, what: str) -> list[int]:
-    """A list of whole numbers in a range."""
-    fit = isinstance(values, list) and all(type(value) is int and least <= value <= most for value in values)
-    need(fit, f"{what}: not whole numbers in their range")
-    return list(values)
-
-
-def number(value: Any, most: float = sys.float_info.max) -> float:
-    """A finite number that is not negative."""
-    need(type(value) in (int, float) and 0 <= value <= most, "a level is no finite number from 0 on")
-    return float(value)
-
-
-def e_below(epsilon: float | Fraction) -> Fraction:
-    """A fraction below e^ε: the series of e^x for x = ε / 2^k < 1/2, squared k times, all of it rounded down."""
-    x, k = Fraction(min(epsilon, 10_000)), 0
-    while 2 * x >= 1:
-        x, k = x / 2, k + 1
-    x_units, term, total, i = math.floor(x * 2**BITS), 2**BITS, 0, 0
-    while term:
-        total, i = total + term, i + 1
-        term = (term * x_units // i) >> BITS
-    for _ in range(k):
-        total = total * total >> BITS
-    return Fraction(total, 2**BITS)
-
-
-def level(over: int, under: int) -> float:
-    """The least ε with over / under ≤ e^ε, rounded up to a multiple of 10⁻⁹."""
-    low, high = -1, 10_000 * 10**9
-    if over > under * e_below(10_000):
-        return math.inf
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if over <= under * e_below(Fraction(middle, 10**9)) else (middle, high)
-    return high / 10**9
+# ---- the proof
 
 
 class Clause(NamedTuple):
@@ -133,9 +107,87 @@ class Clause(NamedTuple):
         return lifts if kind == "rise" else [(under, over) for over, under in lifts]
 
 
+def proven(found: list[Clause], people: People, outcomes: Drawn, draw: list[int] | None) -> tuple[Tightest, int]:
+    """Where every limit of every clause is used up most, and how many inequalities there are."""
+    tightest: Tightest = {(i, kind): (0, 1, (), ()) for i, one in enumerate(found) for kind in one.limits}
+    count = 0
+    for J in sorted({J for one in found for J in one.known}):
+        cells = [tuple(x[j] for j in J) for x, _ in people]
+        n = sums((cell, own, 1) for cell, (_, own) in zip(cells, people, strict=True))
+        for y, q in outcomes.items():
+            given = sums((cells[r], people[r][1], q_r) for r, q_r in q.items())
+            for i, kind in tightest:
+                one = found[i]
+                for cell, A in given.items() if J in one.known else ():
+                    for over, under in one.ratios(kind, merged(A, one.event), merged(n[cell], one.event)):
+                        count += 1
+                        if over * tightest[i, kind][1] > tightest[i, kind][0] * under:
+                            tightest[i, kind] = over, under, y, J
+            need(draw is None or draw_fits(draw[y[0]], found[0], n, given), "draws for values never seen may break it")
+    return tightest, count
+
+
+def sums(parts: Iterable[tuple[Numbers, list[int], int]]) -> dict[Numbers, list[int]]:
+    """Σ N[s] q in every cell."""
+    found: dict[Numbers, list[int]] = {}
+    for cell, own, q in parts:
+        found[cell] = [A + N * q for A, N in zip(found.get(cell) or [0] * len(own), own, strict=True)]
+    return found
+
+
+def merged(own: list[int], event: list[int]) -> list[int]:
+    """The sums over the values of the secret that are the same event."""
+    return [sum(A for A, e in zip(own, event, strict=True) if e == k) for k in range(max(event) + 1)]
+
+
+def draw_fits(r: int, clause: Clause, n: dict[Numbers, list[int]], given: dict[Numbers, list[int]]) -> bool:
+    """Whether r[y] for values never seen keeps the promise for any share of people, with any secret, who have these.
+
+    Then P(y|s) is anything from A[s] / n[s] to r, and P(y) anything from B / m to r.
+    """
+    for cell, own in n.items():
+        A = given.get(cell, [0] * len(own))
+        above = [(A[s], r * own[s]) for s in clause.only if own[s]]
+        below, B, m = [(under, over) for over, under in above], sum(A), sum(own)
+        pairs = {"rise": [*above, (r * m, B)], "fall": [*below, (B, r * m)], "apart": [*above, *below]}
+        for kind, bound in clause.bounds().items():
+            if any(over * bound.denominator > bound.numerator * under for over, under in pairs[kind]):
+                return False
+    return True
+
+
+def e_below(epsilon: float | Fraction) -> Fraction:
+    """A fraction below e^ε: the series of e^x for x = ε / 2^k < 1/2, squared k times, all of it rounded down."""
+    x, k = Fraction(min(epsilon, 10_000)), 0
+    while 2 * x >= 1:
+        x, k = x / 2, k + 1
+    x_units, term, total, i = math.floor(x * 2**BITS), 2**BITS, 0, 0
+    while term:
+        total, i = total + term, i + 1
+        term = (term * x_units // i) >> BITS
+    for _ in range(k):
+        total = total * total >> BITS
+    return Fraction(total, 2**BITS)
+
+
+def level(over: int, under: int) -> float:
+    """The least ε with over / under ≤ e^ε, rounded up to a multiple of 10⁻⁹."""
+    low, high = -1, 10_000 * 10**9
+    if over > under * e_below(10_000):
+        return math.inf
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if over <= under * e_below(Fraction(middle, 10**9)) else (middle, high)
+    return high / 10**9
+
+
+# ---- the promise
+
+
 def clauses(said: dict[str, Any], of: list[int], columns: list[str], about: str) -> list[Clause]:
     """What is promised of a secret; of[s] is its value where all secrets together have the value number s."""
     kind, values = said["notion"], max(of) + 1
+    need({*said} <= {"notion", *PARAMETERS[kind].split()}, "a promise has parameters that it does not have")
     each_value = [([int(own != value) for own in of], [0]) for value in range(values)]  # it, or all others
     if kind == "promises":
         sizes = whole(said["sizes"], 1, values, "sizes")
@@ -148,12 +200,11 @@ def clauses(said: dict[str, Any], of: list[int], columns: list[str], about: str)
         need(all(map(simple, [said["promise"], said.get("per_value", said["promise"])])), "borders need one level each")
         order = [value for value in range(values) if value not in said.get("unordered", [])]
         need(len(order) > 0, "no value of the secret has a place in the order")
-        found = []
+        found = clauses(said["per_value"], of, columns, about) if "per_value" in said else []
         for below in range(1, max(2, len(order))):  # on the lower side of a border, on the upper one, or on none
             side = {value: int(i >= below) for i, value in enumerate(order)}
-            event = [side.get(value, 2) for value in of]
-            found += clauses(said["promise"], event, columns, f"{about}, border {below}")
-        return found + (clauses(said["per_value"], of, columns, about) if "per_value" in said else [])
+            found += clauses(said["promise"], [side.get(value, 2) for value in of], columns, f"{about}, border {below}")
+        return found
     if kind == "belief":
         if "share" in said:
             raise Stop(LEFT, "a share of a limit on belief")
@@ -161,16 +212,16 @@ def clauses(said: dict[str, Any], of: list[int], columns: list[str], about: str)
         need(len(places) == len(limits) > 0 < min(limits) <= max(limits) < 1, "a limit on belief is none")
         both = zip(places, limits, strict=True)
         return [Clause(f"{about} = {place}", *each_value[place], {"belief": most}, {()}) for place, most in both]
-    known: set[Numbers] = known_by(said["known"], columns) if kind in ("srlip", "srldp") else {()}
-    epsilon = said["epsilon"] if kind not in ("alip", "perfect") else 0
-    if isinstance(epsilon, list) and kind in ("lip", "pml", "srlip"):
-        need(len(epsilon) == values, "not every value of the secret has a level")
-        levels = [dict.fromkeys(KINDS[kind], number(own)) for _, own in epsilon]
-        return [Clause(f"{about} = {s}", *each_value[s], own, known) for s, own in enumerate(levels)]
-    limits_of = dict.fromkeys(KINDS[kind], number(epsilon))
+    known: set[Numbers] = known_by(said["known"], columns) if "known" in PARAMETERS[kind] else {()}
     if kind == "alip":
         limits_of = {"rise": number(said["upper"]), "fall": number(said["lower"])}
-    return [Clause(about, of, list(range(values)), limits_of, known)]
+        return [Clause(about, of, list(range(values)), limits_of, known)]
+    epsilon = said["epsilon"] if kind != "perfect" else 0
+    if isinstance(epsilon, list) and kind in ("lip", "pml", "srlip"):
+        need(len(epsilon) == values, "not every value of the secret has a level")
+        levels = [dict.fromkeys(KINDS[kind].split(), number(own)) for _, own in epsilon]
+        return [Clause(f"{about} = {s}", *each_value[s], own, known) for s, own in enumerate(levels)]
+    return [Clause(about, of, list(range(values)), dict.fromkeys(KINDS[kind].split(), number(epsilon)), known)]
 
 
 def simple(said: dict[str, Any]) -> bool:
@@ -190,14 +241,63 @@ def known_by(known: Any, columns: list[str]) -> set[Numbers]:
     return {J for size in sizes for J in combinations(usable, size)}
 
 
-def moved(counts: list[int], total: int) -> list[int]:
-    """max(counts − t, 0) with the sum `total`, in units of 1/1024 rounded down: the nearest counts with that sum."""
-    k = above = 0
-    for value in sorted(counts, reverse=True):
-        if value * (k + 1) <= above + value - total:
-            break
-        k, above = k + 1, above + value
-    return [max(0, 1024 * (value * k - (above - total)) // k) if total > 0 else 0 for value in counts]
+# ---- the people, by noisy counts
+
+
+def people_of(file: dict[str, Any]) -> People:
+    """The people whom the promise is about. The protocol must have just the values that enough of them have."""
+    noise, step = file["noise"], file["chain"][0]
+    counts, listed, people = noise["counts"], noise["combinations"], noise["people"]
+    sizes, names = [len(column["labels"]) for column in step["columns"]], [column["name"] for column in step["columns"]]
+    cells, least = (math.prod(sizes), -(10**9)) if listed is None else (len(listed), 0)
+    need(all(len(whole(row, least, 10**9, "noisy counts")) == cells for row in counts), "counts do not fit")
+    codes = list(product(*map(range, sizes))) if listed is None else [tuple(row) for row in listed]
+    told = noise["of"] == "cells" and noise["attributes"] == names and people == file["people"]
+    need(told and {*noise} == {*NOISE.split()}, "noisy counts of other columns or people")
+    need(type(noise["declared"]) is bool and number(noise["choosing"], 50) >= 0, "what chose the columns is not told")
+    need(all(all_in(x, sizes) for x in codes) and len({*codes}) == len(codes) > 0, "combinations that are none")
+    need((number(noise["delta"], THOUSANDTH) == 0) == (listed is None), "some are told with a δ, all without")
+    need(number(noise["epsilon"], 50) >= THOUSANDTH and file["fitted"] == "private counts", "there is no such noise")
+    need(whole([people, file["at_least"]], 0, 10**9, "people")[0] > 0, "nobody was counted")
+    need(listed is None or all(map(max, zip(*counts, strict=True))), "a combination is told that nobody has")
+    check_noise([n for row in counts for n in row], noise, people)
+    N, unit = counted(noise, cells, sizes)
+    found = [(x, list(own)) for x, own in zip(codes, zip(*N, strict=True), strict=True)]
+    follow = sorted(x for x, own in found if sum(own) >= max(1, file["at_least"] * unit))
+    if file["promise"]["notion"] != "robust":  # which may speak of all combinations
+        need(follow == sorted(map(tuple, step["values"])), "the values do not follow from the noisy counts")
+    need(step["nearest"] is True, "combinations that are not listed are not read as others")
+    found = [(x, own) for x, own in found if any(own)]
+    need(all(map(any, zip(*(own for _, own in found), strict=True))), "a value of the secret has nobody")
+    return found
+
+
+def counted(noise: dict[str, Any], cells: int, sizes: list[int]) -> tuple[list[list[int]], int]:
+    """N[s][x] for all x with noisy counts, and what one person weighs in them.
+
+    Where all of up to 4,096 combinations have noisy counts, each is estimated. Counts of more are moved to the nearest
+    ones that are not negative and of as many people as there are. A secret that does not show through the noise (two
+    standard deviations) is taken to go with x as everybody does.
+    """
+    counts, people, all_told = noise["counts"], noise["people"], noise["combinations"] is None
+    sums, noisy = [sum(row) for row in counts], 32 * cells if all_told else 0
+    faint = {s for s, n in enumerate(sums) if n <= 0 or n * n * Fraction(noise["epsilon"]) ** 2 <= noisy}
+    need(len(counts) - len(faint) >= 2, "fewer than two values of the secret show through the noise")
+    N = [[1024 * n for n in row] for row in counts]
+    if all_told:
+        totals = [n // 1024 for n in moved(sums, people)]
+        totals[totals.index(max(totals))] += people - sum(totals)
+        scale = 2.0 / noise["epsilon"]
+        N = (
+            estimated(counts, totals, sizes, 2.0 * scale * scale)
+            if cells <= 4096
+            else [moved(row, total) for row, total in zip(counts, totals, strict=True)]
+        )
+    if not faint:
+        return N, 1024
+    parts, all_others = min(people, 2**20), [sum(N[s][x] for s in {*range(len(N))} - faint) for x in range(cells)]
+    weight = [max(1, max(1, sum(N[s]) // 1024) * parts // people) if s in faint else parts for s in range(len(N))]
+    return [[weight[s] * n for n in (all_others if s in faint else N[s])] for s in range(len(N))], 1024 * parts
 
 
 def lean(y: list[float], variance: float, expected: list[float]) -> list[float]:
@@ -274,158 +374,45 @@ def estimated(counts: list[list[int]], totals: list[int], sizes: list[int], nois
     return [[max(1, math.floor(a * k * 1024)) for a in row] for row, k in zip(found, scales, strict=True)]
 
 
-def counted(noise: dict[str, Any], cells: int, sizes: list[int]) -> tuple[list[list[int]], int]:
-    """N[s][x] for all x with noisy counts, and what one person weighs in them.
-
-    Where all of up to 4,096 combinations have noisy counts, each is estimated. Counts of more are moved to the nearest
-    ones that are not negative and of as many people as there are. A secret that does not show through the noise (two
-    standard deviations) is taken to go with x as everybody does.
-    """
-    counts, people, all_told = noise["counts"], noise["people"], noise["combinations"] is None
-    sums, noisy = [sum(row) for row in counts], 32 * cells if all_told else 0
-    faint = {s for s, n in enumerate(sums) if n <= 0 or n * n * Fraction(noise["epsilon"]) ** 2 <= noisy}
-    need(len(counts) - len(faint) >= 2, "fewer than two values of the secret show through the noise")
-    N = [[1024 * n for n in row] for row in counts]
-    if all_told:
-        totals = [n // 1024 for n in moved(sums, people)]
-        totals[totals.index(max(totals))] += people - sum(totals)
-        scale = 2.0 / noise["epsilon"]
-        N = (
-            estimated(counts, totals, sizes, 2.0 * scale * scale)
-            if cells <= 4096
-            else [moved(row, total) for row, total in zip(counts, totals, strict=True)]
-        )
-    if not faint:
-        return N, 1024
-    parts, all_others = min(people, 2**20), [sum(N[s][x] for s in {*range(len(N))} - faint) for x in range(cells)]
-    weight = [max(1, max(1, sum(N[s]) // 1024) * parts // people) if s in faint else parts for s in range(len(N))]
-    return [[weight[s] * n for n in (all_others if s in faint else N[s])] for s in range(len(N))], 1024 * parts
+def moved(counts: list[int], total: int) -> list[int]:
+    """max(counts − t, 0) with the sum `total`, in units of 1/1024 rounded down: the nearest counts with that sum."""
+    k = above = 0
+    for value in sorted(counts, reverse=True):
+        if value * (k + 1) <= above + value - total:
+            break
+        k, above = k + 1, above + value
+    return [max(0, 1024 * (value * k - (above - total)) // k) if total > 0 else 0 for value in counts]
 
 
-def people_of(file: dict[str, Any]) -> People:
-    """The people whom the promise is about. The protocol must have just the values that enough of them have."""
-    noise, step = file["noise"], file["chain"][0]
-    counts, listed, people = noise["counts"], noise["combinations"], noise["people"]
-    sizes = [len(column["labels"]) for column in step["columns"]]
-    names = [column["name"] for column in step["columns"]]
-    cells, least = (math.prod(sizes), -(10**9)) if listed is None else (len(listed), 0)
-    need(all(len(whole(row, least, 10**9, "noisy counts")) == cells for row in counts), "counts do not fit")
-    codes = list(product(*map(range, sizes))) if listed is None else [tuple(row) for row in listed]
-    told = noise["of"] == "cells" and noise["attributes"] == names and people == file["people"]
-    need(told, "noisy counts of other columns or people")
-    need(all(all_in(x, sizes) for x in codes) and len({*codes}) == len(codes) > 0, "combinations that are none")
-    need(
-        (number(noise["delta"], THOUSANDTH) == 0) == (listed is None),
-        "some combinations are told with a δ, all without",
-    )
-    need(number(noise["epsilon"], 50) >= THOUSANDTH and file["fitted"] == "private counts", "there is no such noise")
-    need(whole([people, file["at_least"]], 0, 10**9, "people")[0] > 0, "nobody was counted")
-    off = abs(sum(map(sum, counts)) - people)
-    need(listed is not None or off < largest_noise(cells * len(counts), 2 / noise["epsilon"]), "counts of other people")
-    N, unit = counted(noise, cells, sizes)
-    found = [(x, list(own)) for x, own in zip(codes, zip(*N, strict=True), strict=True)]
-    follow = sorted(x for x, own in found if sum(own) >= max(1, file["at_least"] * unit))
-    if file["promise"]["notion"] != "robust":  # which may speak of all combinations
-        need(follow == sorted(map(tuple, step["values"])), "the values do not follow from the noisy counts")
-    need(step["nearest"] is True, "combinations that are not listed are not read as others")
-    found = [(x, own) for x, own in found if any(own)]
-    need(all(map(any, zip(*(own for _, own in found), strict=True))), "a value of the secret has nobody")
-    return found
+def check_noise(counts: list[int], noise: dict[str, Any], people: int) -> None:
+    """Refuse counts that discrete Laplace noise of scale 2/ε₀ does not make of so many people, but for bad luck."""
+    k, scale = len(counts), 2 / noise["epsilon"]
+    if noise["combinations"] is not None:  # only those above a threshold are told, of half of all people at least
+        told, alone = [n for n in counts if n], largest_noise(1, scale, LUCK / people)
+        least = max(2, math.floor(1 + scale * math.log(1 / noise["delta"])) - 2)
+        need(min(told) >= least, "counts below their threshold")
+        need(people <= 2 * sum(told) and sum(told) <= people + alone * len(told), "counts of other people")
+        return
+    alone = largest_noise(1, scale, LUCK / k)
+    need(abs(sum(counts) - people) <= largest_noise(k, scale, LUCK / k), "counts of other people")
+    need(-alone <= min(counts) and max(counts) <= people + alone, "a count beyond what its noise makes")
+    widths = [0, *(2**i - 1 for i in range(1, 1 + math.ceil(math.log2(1 + scale))))]
+    for w in widths:  # P(|n + z| ≤ w) ≤ P(|z| ≤ w) = q for any n ≥ 0, so about a share q of all counts may be so small
+        a, q = sum(abs(n) <= w for n in counts) / k, 1 - 2 * math.exp(-(w + 1) / scale) / (1 + math.exp(-1 / scale))
+        rare = a * math.log(a / q) + ((1 - a) * math.log((1 - a) / (1 - q)) if a < 1 else 0) if a > q else 0
+        need(k * rare <= math.log(len(widths) / LUCK), "more counts near 0 than noise of the stated size leaves there")
 
 
-def largest_noise(cells: int, scale: float) -> float:
-    """The sum of so much discrete Laplace noise is as large as this with a probability of 10⁻¹⁵ at most (Chernoff)."""
-    a, tilts = math.exp(-1 / scale), [i / 400 / scale for i in range(1, 400)]
+def largest_noise(cells: int, scale: float, tail: float) -> float:
+    """What the sum of so much noise exceeds with a probability of `tail` at most, by its moments (Chernoff)."""
+    a, ln_tail, tilts = math.exp(-1 / scale), math.log(tail * (1 - OUTWARDS)), [i / 400 / scale for i in range(1, 400)]
     moments = [2 * math.log1p(-a) - math.log1p(-a * math.exp(t)) - math.log1p(-a * math.exp(-t)) for t in tilts]
-    return min((cells * moment - math.log(LUCK)) / t for t, moment in zip(tilts, moments, strict=True))
+    most = min((cells * moment - ln_tail) / t for t, moment in zip(tilts, moments, strict=True))
+    most = max(1.0, (ln_tail + math.log1p(a)) / math.log(a)) if cells == 1 else most
+    return math.ceil(most * (1 + OUTWARDS)) - 1
 
 
-def all_in(x: Any, sizes: list[int]) -> bool:
-    """Whether these are the numbers of a value of each column."""
-    return len(x) == len(sizes) and all(type(i) is int and 0 <= i < size for i, size in zip(x, sizes, strict=True))
-
-
-def reader(values: list[Numbers], columns: list[Any], near: bool, exact: list[str]) -> Callable[[Numbers], int]:
-    """The number of x in a list of values, or of the nearest one there; −1 if there is none.
-
-    Nearest is what has most columns in common, of those what is nearest in columns with an order, of those what has the
-    values that the fewest in the list have, of those the first. Columns that stay exact must be equal.
-    """
-    number_of = {x: i for i, x in enumerate(values)}
-    often = [Counter(own) for own in zip(*values, strict=True)]
-    rarity = [-min(2**24 - 1, sum(often[j][code] for j, code in enumerate(x))) for x in values]
-    alike: dict[tuple[int, int], list[int]] = {}
-
-    def to_all(j: int, code: int) -> list[int]:
-        """What a value of column j has in common with that of everything in the list."""
-        place, column = places(columns[j]), columns[j]
-        most = max(1, *(p for p in place if p is not None), 1)
-        each = {}
-        for other in often[j]:
-            p, r = place[code], place[other]
-            each[other] = 2**14 - 2**14 * abs(p - r) // most if p is not None and r is not None else 0
-            each[other] = -(2**62) if column["name"] in exact else each[other] * 2**24
-        return [{**each, code: 2**38 * (len(columns) + 1)}[x[j]] for x in values]
-
-    def read(x: Numbers) -> int:
-        if x not in number_of and near and min(x) >= 0:
-            for j, code in enumerate(x):
-                alike[j, code] = alike.get((j, code)) or to_all(j, code)
-            score = list(map(sum, zip(rarity, *(alike[j, code] for j, code in enumerate(x)), strict=True)))
-            number_of[x] = score.index(max(score)) if max(score) > -(2**61) else -1
-        return number_of.get(x, -1)
-
-    return read
-
-
-def places(column: dict[str, Any]) -> list[int | None]:
-    """The place of each value in the order of its column, if there is one: ranges as they are listed, others sorted."""
-    known = [one for one in column["labels"] if one is not None and not (column["other"] and one == "other")]
-    order = known if column["kind"] == "bins" else sorted(known) if column["kind"] in ORDERED else []
-    place = {one: i for i, one in enumerate(order)}
-    return [place.get(one) for one in column["labels"]]
-
-
-def parts_of_unit(parts: Any, size: int, what: str) -> list[int]:
-    """Refuse what are not so many parts of 2³²."""
-    need(len(whole(parts, 0, UNIT, what)) == size and sum(parts) == UNIT, f"{what}: no {size} parts of 2^32")
-    return list(parts)
-
-
-def draws_of(step: dict[str, Any], before: list[int]) -> tuple[int, dict[Numbers, dict[int, dict[int, int]]]]:
-    """How many outputs a release has, and for every history and every x that can have it q[y,x] by y.
-
-    `before` are the numbers of outputs of the releases before: a history is an output of each.
-    """
-    columns, values, first = step["columns"], [tuple(x) for x in step["values"]], step["step"] == "channel"
-    sizes, names = [len(column["labels"]) for column in columns], [column["name"] for column in columns]
-    need(all(all_in(x, sizes) for x in values) and len({*values}) == len(values) > 0, "values that are none, or twice")
-    need(len({*names}) == len(names) and step["nearest"] in (True, False), "a column is there twice")
-    outputs = whole([step["outputs"]], 1, math.inf, "outputs")[0] if first else len(values)
-    histories = [()] if first else [tuple(h) for h in step["histories"]]
-    inputs = [list(range(len(values)))] if first else step["inputs"]
-    need(all(all_in(h, before if not first else []) for h in histories), "a history of other releases")
-    need(len({*histories}) == len(histories) == len(inputs), "a history is there twice, or has no inputs")
-    need(all(own == sorted({*whole(own, 0, len(values) - 1, "inputs")}) for own in inputs), "inputs in disorder")
-    need(len(step["channel"]) == sum(map(len, inputs)), "the channel does not fit its inputs")
-    each = []
-    for column in step["channel"]:
-        y, q = whole(column[::2], 0, outputs - 1, "outputs"), column[1::2]
-        need(y == sorted({*y}) and 0 not in parts_of_unit(q, len(y), "a column of the channel"), "outputs in disorder")
-        each.append(dict(zip(y, q, strict=True)))
-    rows = iter(each)
-    found = {h: {x: next(rows) for x in own} for h, own in zip(histories, inputs, strict=True)}
-    outcomes = sum(len({y for q in own.values() for y in q}) for own in found.values())
-    parts_of_unit(step["marginal"], outputs if first else outcomes, "the marginal")
-    if first:
-        labels, variants = whole(step["labels"], 0, len(values) - 1, "labels"), step["variants"]
-        told = [*labels] if variants is None else [*zip(labels, whole(variants, 0, UNIT, "variants"), strict=True)]
-        need(len(labels) == outputs == len({*told}), "the outputs do not have a different label each")
-        stay = [j for j, name in enumerate(names) if name in step["exact"]]
-        same = all(values[x][j] == values[labels[y]][j] for x, q in enumerate(each) for y in q for j in stay)
-        need(same and {*step["exact"]} <= {*names}, "a column that is said to stay exact does not")
-        need(step["draw"] is None or (not stay and sum(parts_of_unit(step["draw"], outputs, "draw")) > 0), "draw")
-    return outputs, found
+# ---- what is drawn for them
 
 
 def drawn(files: list[dict[str, Any]], people: People) -> Drawn:
@@ -456,59 +443,109 @@ def drawn(files: list[dict[str, Any]], people: People) -> Drawn:
     return past
 
 
-def proven(found: list[Clause], people: People, outcomes: Drawn, draw: list[int] | None) -> tuple[Tightest, int]:
-    """Where every limit of every clause is used up most, and how many inequalities there are."""
-    tightest: Tightest = {(i, kind): (0, 1, (), ()) for i, one in enumerate(found) for kind in one.limits}
-    count = 0
-    for J in sorted({J for one in found for J in one.known}):
-        cells = [tuple(x[j] for j in J) for x, _ in people]
-        n = sums((cell, own, 1) for cell, (_, own) in zip(cells, people, strict=True))
-        for y, q in outcomes.items():
-            given = sums((cells[r], people[r][1], q_r) for r, q_r in q.items())
-            for i, kind in tightest:
-                one = found[i]
-                for cell, A in given.items() if J in one.known else ():
-                    for over, under in one.ratios(kind, merged(A, one.event), merged(n[cell], one.event)):
-                        count += 1
-                        if over * tightest[i, kind][1] > tightest[i, kind][0] * under:
-                            tightest[i, kind] = over, under, y, J
-            need(draw is None or draw_fits(draw[y[0]], found[0], n, given), "draws for values never seen may break it")
-    return tightest, count
+def draws_of(step: dict[str, Any], before: list[int]) -> tuple[int, dict[Numbers, dict[int, dict[int, int]]]]:
+    """How many outputs a release has, and for every history and every x that can have it q[y,x] by y.
 
-
-def sums(parts: Iterable[tuple[Numbers, list[int], int]]) -> dict[Numbers, list[int]]:
-    """Σ N[s] q in every cell."""
-    found: dict[Numbers, list[int]] = {}
-    for cell, own, q in parts:
-        found[cell] = [A + N * q for A, N in zip(found.get(cell) or [0] * len(own), own, strict=True)]
-    return found
-
-
-def merged(own: list[int], event: list[int]) -> list[int]:
-    """The sums over the values of the secret that are the same event."""
-    return [sum(A for A, e in zip(own, event, strict=True) if e == k) for k in range(max(event) + 1)]
-
-
-def draw_fits(r: int, clause: Clause, n: dict[Numbers, list[int]], given: dict[Numbers, list[int]]) -> bool:
-    """Whether r[y] for values never seen keeps the promise for any share of people, with any secret, who have these.
-
-    Then P(y|s) is anything from A[s] / n[s] to r, and P(y) anything from B / m to r.
+    `before` are the numbers of outputs of the releases before: a history is an output of each.
     """
-    for cell, own in n.items():
-        A = given.get(cell, [0] * len(own))
-        above = [(A[s], r * own[s]) for s in clause.only if own[s]]
-        below, B, m = [(under, over) for over, under in above], sum(A), sum(own)
-        pairs = {"rise": [*above, (r * m, B)], "fall": [*below, (B, r * m)], "apart": [*above, *below]}
-        for kind, bound in clause.bounds().items():
-            if any(over * bound.denominator > bound.numerator * under for over, under in pairs[kind]):
-                return False
-    return True
+    columns, values, first = step["columns"], [tuple(x) for x in step["values"]], step["step"] == "channel"
+    sizes, names = [len(column["labels"]) for column in columns], [column["name"] for column in columns]
+    for one in columns:
+        need({*one} <= {*COLUMN.split()} and one["kind"] in (*ORDERED, "text", "boolean"), "a column that is none")
+        need(len({*one["labels"]}) == len(one["labels"]), "a label is there twice")
+    need(all(all_in(x, sizes) for x in values) and len({*values}) == len(values) > 0, "values that are none, or twice")
+    need(len({*names}) == len(names) and step["nearest"] in (True, False), "a column is there twice")
+    outputs = whole([step["outputs"]], 1, math.inf, "outputs")[0] if first else len(values)
+    histories = [()] if first else [tuple(h) for h in step["histories"]]
+    inputs = [list(range(len(values)))] if first else step["inputs"]
+    need(all(all_in(h, before if not first else []) for h in histories), "a history of other releases")
+    need(len({*histories}) == len(histories) == len(inputs), "a history is there twice, or has no inputs")
+    need(all(own == sorted({*whole(own, 0, len(values) - 1, "inputs")}) for own in inputs), "inputs in disorder")
+    need(len(step["channel"]) == sum(map(len, inputs)), "the channel does not fit its inputs")
+    each = []
+    for column in step["channel"]:
+        y, q = whole(column[::2], 0, outputs - 1, "outputs"), column[1::2]
+        need(y == sorted({*y}) and 0 not in parts_of_unit(q, len(y), "a column of the channel"), "outputs in disorder")
+        each.append(dict(zip(y, q, strict=True)))
+    rows = iter(each)
+    found = {h: {x: next(rows) for x in own} for h, own in zip(histories, inputs, strict=True)}
+    outcomes = sum(len({y for q in own.values() for y in q}) for own in found.values())
+    parts_of_unit(step["marginal"], outputs if first else outcomes, "the marginal")
+    if first:
+        labels, variants = whole(step["labels"], 0, len(values) - 1, "labels"), step["variants"]
+        told = [*labels] if variants is None else [*zip(labels, whole(variants, 0, UNIT, "variants"), strict=True)]
+        need(len(labels) == outputs == len({*told}), "the outputs do not have a different label each")
+        stay = [j for j, name in enumerate(names) if name in step["exact"]]
+        same = all(values[x][j] == values[labels[y]][j] for x, q in enumerate(each) for y in q for j in stay)
+        need(same and {*step["exact"]} <= {*names}, "a column that is said to stay exact does not")
+        need(step["draw"] is None or (not stay and sum(parts_of_unit(step["draw"], outputs, "draw")) > 0), "draw")
+    return outputs, found
 
 
-def written(content: dict[str, Any]) -> str:
-    """JSON with one entry a line, the only form in which a protocol is written."""
-    lines = (f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in content.items())
-    return "{\n" + ",\n".join(lines) + "\n}\n"
+def reader(values: list[Numbers], columns: list[Any], near: bool, exact: list[str]) -> Callable[[Numbers], int]:
+    """The number of x in a list of values, or of the nearest one there; −1 if there is none.
+
+    Nearest is what has most columns in common, of those what is nearest in columns with an order, of those what has the
+    values that the fewest in the list have, of those the first. Columns that stay exact must be equal.
+    """
+    number_of = {x: i for i, x in enumerate(values)}
+    often, place = [Counter(own) for own in zip(*values, strict=True)], [places(column) for column in columns]
+    rarity = [-min(2**24 - 1, sum(often[j][code] for j, code in enumerate(x))) for x in values]
+
+    @cache
+    def common(j: int, code: int, other: int) -> int:
+        """What two values of column j have in common."""
+        if code == other:
+            return 2**38 * (len(columns) + 1)
+        if columns[j]["name"] in exact:
+            return -(2**62)
+        p, r = place[j][code], place[j][other]
+        most = max(1, *(p for p in place[j] if p is not None), 1)
+        return 2**24 * (2**14 - 2**14 * abs(p - r) // most) if p is not None and r is not None else 0
+
+    def read(x: Numbers) -> int:
+        if x not in number_of and near and min(x) >= 0:
+            alike = (sum(map(common, range(len(x)), x, other)) for other in values)
+            score = [own + rare for own, rare in zip(alike, rarity, strict=True)]
+            number_of[x] = score.index(max(score)) if max(score) > -(2**61) else -1
+        return number_of.get(x, -1)
+
+    return read
+
+
+def places(column: dict[str, Any]) -> list[int | None]:
+    """The place of each value in the order of its column, if there is one: ranges as they are listed, others sorted."""
+    known = [one for one in column["labels"] if one is not None and not (column["other"] and one == "other")]
+    order = known if column["kind"] == "bins" else sorted(known) if column["kind"] in ORDERED else []
+    place = {one: i for i, one in enumerate(order)}
+    return [place.get(one) for one in column["labels"]]
+
+
+# ---- the file
+
+
+def whole(values: Any, least: float, most: float, what: str) -> list[int]:
+    """A list of whole numbers in a range."""
+    fit = isinstance(values, list) and all(type(value) is int and least <= value <= most for value in values)
+    need(fit, f"{what}: not whole numbers in their range")
+    return list(values)
+
+
+def number(value: Any, most: float = sys.float_info.max) -> float:
+    """A finite number that is not negative."""
+    need(type(value) in (int, float) and 0 <= value <= most, "a level is no finite number from 0 on")
+    return float(value)
+
+
+def parts_of_unit(parts: Any, size: int, what: str) -> list[int]:
+    """Refuse what are not so many parts of 2³²."""
+    need(len(whole(parts, 0, UNIT, what)) == size and sum(parts) == UNIT, f"{what}: no {size} parts of 2^32")
+    return list(parts)
+
+
+def all_in(x: Any, sizes: list[int]) -> bool:
+    """Whether these are the numbers of a value of each column."""
+    return len(x) == len(sizes) and all(type(i) is int and 0 <= i < size for i, size in zip(x, sizes, strict=True))
 
 
 def content_of(path: str) -> dict[str, Any]:
@@ -529,30 +566,43 @@ def content_of(path: str) -> dict[str, Any]:
     return found
 
 
+def written(content: dict[str, Any]) -> str:
+    """JSON with one entry a line, the only form in which a protocol is written."""
+    lines = (f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in content.items())
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
 def releases(file: dict[str, Any]) -> list[dict[str, Any]]:
     """The files of all releases, the first one first, each under its digest."""
     own = written({key: value for key, value in file.items() if key != "digest"}).encode("utf-8", "surrogatepass")
     need(file["digest"] == f"sha256:{hashlib.sha256(own).hexdigest()}", "the file was changed: its digest does not fit")
-    before, (step,) = file["before"], file["chain"]
-    need({*file} == {*FILE.split()} and {*step} == {*STEPS[step["step"]].split()}, "entries that no protocol has")
+    before, chain, read = file["before"], file["chain"], [reading["name"] for reading in file["secret_readings"]]
+    step, kinds = chain[0], [one["step"] for one in chain]
+    need(kinds[1:] in ([], ["fill"]) and kinds[0] != "fill", "the steps do not fit together")
+    fits = {*file} == {*FILE.split()} and all({*one} == {*STEPS[one["step"]].split()} for one in chain)
+    need(fits, "entries that no protocol has")
     need((before is None) == (step["step"] != "by_history"), "the steps do not fit together")
+    need(file["secret"] == " and ".join(read) or not read, "the secret that is named is not the one that is read")
+    released = {column["name"] for column in step["columns"]} | {one["name"] for s in chain[1:] for one in s["filled"]}
+    need(file["noise"] is None or not released & {*read}, "the secret itself is released")
     if before is None:
         return [file]
     need(all(one in file["secret_readings"] for one in before["secret_readings"]), "releases about other secrets")
     return [*releases(before), file]
 
 
+# ---- the verdict
+
+
 def check(file: dict[str, Any], lines: list[str]) -> None:
     """Stop unless the promise is kept; lines tell what was checked, and how near it is."""
     files, noise, step, promise = releases(file), file["noise"], file["chain"][0], file["promise"]
-    lines += [f"file      {file['digest']}", f"promise   {json.dumps(promise, ensure_ascii=False)}"]
+    lines += [f"file      {file['digest']}", f"promise   {json.dumps(promise, ensure_ascii=False)}", BESIDE]
     if noise is None:
         raise Stop(LEFT, "everything: the file carries no counts, so the original table is needed (--table)")
     if step["step"] == "by_model":
-        raise Stop(
-            LEFT, "whether the model follows from its noisy tables, and every group made of it keeps the promise"
-        )
-    people = people_of(file)
+        raise Stop(LEFT, "whether the model follows from its noisy tables, and every group of it keeps the promise")
+    people = [people_of(one) for one in files if one["noise"] is not None][-1]
     secrets, names = list(range(len(people[0][1]))), [column["name"] for column in step["columns"]]
     plain, read = promise["promise"] if promise["notion"] == "robust" else promise, file["secret_readings"]
     in_order = [name for name, _ in plain.get("each", [])] in ([], [reading["name"] for reading in read])
@@ -563,11 +613,14 @@ def check(file: dict[str, Any], lines: list[str]) -> None:
     unmet = sum(r for y, r in enumerate(draw or []) if (y,) not in outcomes)
     need(unmet == 0, "a draw for values never seen that nobody else can get")
     tightest, count = proven(found, people, outcomes, draw)
-    lines += [
-        f"people    {noise['people']:,} in noisy counts (ε₀ = {noise['epsilon']:g}), with {len(people):,} values x"
-    ]
-    lines += [f"releases  {len(files)}, with {len(outcomes):,} outcomes y; every column sums to 2^32"]
-    lines += [f"checked   {count:,} inequalities between whole numbers"]
+    spent = f"ε₀ = {noise['epsilon'] + noise['choosing']:g}"
+    lines.insert(2, f"people    {noise['people']:,} in noisy counts ({spent}), with {len(people):,} values x")
+    lines.insert(3, f"releases  {len(files)}, with {len(outcomes):,} outcomes y; every column sums to 2^32")
+    lines.insert(4, f"checked   {count:,} inequalities between whole numbers")
+    lines += [f"kept      {', '.join(names)}: the promise is about these"] if file["chain"][1:] else []
+    for fill in file["chain"][1:]:
+        told, more = ", ".join(one["name"] for one in fill["filled"]), f"{fill['noise']['epsilon']:g}"
+        lines += [f"filled    {told}: drawn from what is released, so they tell no more; ε₀ = {more} more"]
     kept = True
     for (i, kind), (over, under, y, J) in tightest.items():
         bound, most = found[i].bounds()[kind], found[i].limits[kind]

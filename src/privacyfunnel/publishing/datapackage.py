@@ -78,6 +78,6 @@ def _field(field: Field) -> dict[str, Any]:
     values = list(field.values)
     constraints = {"enum": values} if field.missing else {"required": True, "enum": values}
     content: dict[str, Any] = {"name": field.name, "type": field.type, "description": field.words}
-    if field.type in CATEGORICAL:
+    if field.type in CATEGORICAL and values:
         content |= {"categories": values, "categoriesOrdered": field.ordered}
     return {**content, "constraints": constraints if values else {}}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from privacyfunnel.distribution.column import Column, Label
 from privacyfunnel.distribution.similarity import ORDERED_KINDS
+from privacyfunnel.protocols.fill import Inside
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.step import Kind
 from privacyfunnel.publishing.details import Details
@@ -51,6 +52,7 @@ WHAT = {
 
 
 WORKED_BACK: dict[Kind, str] = {
+    "channel": "{listed}",
     "by_history": (
         "Who has the earlier tables, too, with a column that says which rows are one person's, estimates from all of "
         "them: funnel estimate --released."
@@ -60,7 +62,11 @@ WORKED_BACK: dict[Kind, str] = {
         "other rows are not told."
     ),
 }
-"""What readers learn from rows that are not counted, where no channel is listed."""
+"""What readers learn from rows that are not counted."""
+
+
+FILLED = "filled: drawn from a private model, given the released values of the row; no fact about its person"
+"""What a published folder says of a filled column."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +117,7 @@ class Described:
     @property
     def description(self) -> str:
         """In the owner's words, or which columns of how many people."""
-        columns = ", ".join(self.protocol.attributes)
+        columns = ", ".join(self.protocol.table_columns)
         own = f"{self.rows:,} rows with {columns}. The column {self.protocol.secret} is not released."
         return self.details.description or own
 
@@ -147,8 +153,11 @@ class Described:
     @property
     def _worked_back(self) -> str:
         """Of which columns funnel estimate tells shares."""
-        if self.protocol.step.kind != "channel":
-            return WORKED_BACK[self.protocol.step.kind]
+        return WORKED_BACK[self.protocol.step.kind].format(listed=self._told)
+
+    @property
+    def _told(self) -> str:
+        """The same of rows by a listed channel."""
         others = [name for name in self.protocol.attributes if name not in self.told]
         if not others:
             return "funnel estimate works back the shares of every column, with intervals."
@@ -167,7 +176,7 @@ class Described:
     @property
     def for_r(self) -> bool:
         """Whether the file for R reads the protocol: it does if this lists its channel."""
-        return self.protocol.step.kind == "channel"
+        return self.protocol.step.listed and self.protocol.fill is None
 
     @property
     def personal(self) -> str:
@@ -180,10 +189,31 @@ class Described:
 
 
 def fields_of(protocol: Protocol) -> Iterator[Field]:
-    """The columns of the table that a protocol releases."""
+    """The columns of the table that a protocol releases, in its order."""
+    fields = {field.name: field for field in _kept_fields(protocol)}
+    if protocol.fill is not None:
+        fields = {name: replace(field, words=f"kept; {field.words}") for name, field in fields.items()}
+        for one in protocol.fill.inside:
+            fields[one.name] = _filled_field(one, fields.get(one.name))
+    return iter([fields[name] for name in protocol.table_columns])
+
+
+def _filled_field(one: Inside, kept: Field | None) -> Field:
+    """A column that is filled, or a kept one whose numbers are drawn within the range that is kept."""
+    if one.column is not None:
+        values = tuple(one.column.released_values.to_pylist())
+        return Field(one.name, _type(one.column), values, None in one.column.labels, _ordered(one.column), FILLED)
+    kinds: dict[str, Type] = {"integer": "integer", "number": "number", "day": "string"}
+    words = FILLED if kept is None else f"{kept.words}; the range is kept, the number in it is drawn"
+    return Field(one.name, kinds[one.grid], (), True if kept is None else kept.missing, True, words)
+
+
+def _kept_fields(protocol: Protocol) -> Iterator[Field]:
     for column in protocol.columns:
         values = tuple(column.released_values.to_pylist())
         words = encoder_of(column).how
+        if column.about:
+            words = f"{column.about} ({words})"
         yield Field(column.name, _type(column), values, None in column.labels, _ordered(column), words)
     if protocol.variant is not None and protocol.step.variants is not None:
         most = int(protocol.step.variants.max())

@@ -47,7 +47,7 @@ from privacyfunnel.publishing.readme import readme
 from privacyfunnel.report.account import account
 from privacyfunnel.tables.by_step import sanitiser_of
 from privacyfunnel.tables.published_folder import PACKAGE
-from privacyfunnel.tables.reading_back import outputs_in_batches, tally
+from privacyfunnel.tables.reading_back import rows_in_batches, tally
 from privacyfunnel.tables.release import shuffled
 from privacyfunnel.tables.release_note import COUNTING, LEANING, VARIANT, mind_of
 from privacyfunnel.tables.sources import Source
@@ -113,11 +113,11 @@ def publish(
         told = tuple(File.of(part / name) for name in (TABLE, PARQUET, PROTOCOL, REPORT))
         fields = tuple(fields_of(as_told))
         fitted = _fitted(as_told, part / PARQUET, rows)
-        shares = () if fitted or protocol.step.kind != "channel" else columns_told(as_told, written)
+        shares = columns_told(as_told, written) if protocol.step.listed and not fitted else ()
         described = Described(details, protocol, about, written, fields, told, version("privacyfunnel"), fitted, shares)
         _describe(described, part)
         inside = tuple(File.of(path) for path in sorted(part.iterdir()))
-    return Publication(folder, written, as_told.released_columns, inside, described.fitted, described.counting)
+    return Publication(folder, written, as_told.table_columns, inside, described.fitted, described.counting)
 
 
 def _fitted(protocol: Protocol, table: Path, rows: Rows | None) -> bool:
@@ -171,9 +171,9 @@ def _write_table(protocol: Protocol, source: Source, part: Path) -> int:
 
 def _outputs(protocol: Protocol, source: Source) -> Iterator[NDArray[np.int32]]:
     """The outputs that rows stand for. Rows that stand for none are refused when all are read."""
-    for y in outputs_in_batches(protocol, source):
-        if not (y < 0).any():
-            yield y.astype(np.int32)
+    for y in rows_in_batches(protocol, source):
+        if not (y[:, 0] < 0).any():
+            yield y
 
 
 def _describe(described: Described, part: Path) -> None:

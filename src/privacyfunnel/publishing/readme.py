@@ -41,6 +41,7 @@ def readme(described: Described, with_r: bool) -> str:
         f"read it first. The button in `{REPORT}` does the same in a browser.",
         _code("sh", f"python3 {CHECK} {PROTOCOL}"),
         "## The columns",
+        *([_plain(protocol.fill.words())] if protocol.fill is not None else []),
         _columns(described.fields),
         "## The table in Python",
         _code("python", _pandas(described.fields)),
@@ -78,7 +79,19 @@ def _estimates(described: Described, with_r: bool) -> list[str]:
         "## Shares with honest errors",
         "The errors of counted rows leave out how rows were drawn. The Python package privacyfunnel (version "
         f"{described.version}) has commands that hold it, and proves the promise from the protocol alone:",
-        *BY_STEP[described.protocol.step.kind](described, with_r),
+        *(_with_fill if described.protocol.fill is not None else BY_STEP[described.protocol.step.kind])(
+            described, with_r
+        ),
+    ]
+
+
+def _with_fill(described: Described, with_r: bool) -> list[str]:
+    """Of a table with filled columns: shares of those that are kept."""
+    return [
+        _code("sh", f"funnel audit {PROTOCOL}\nfunnel estimate {TABLE} --protocol {PROTOCOL}"),
+        _code("python", _in_python(described.protocol.attributes[0])),
+        f"These are about the kept columns: {_plain(', '.join(described.protocol.attributes))}. Counts of filled "
+        "columns have the errors of a model, which no interval here holds.",
     ]
 
 

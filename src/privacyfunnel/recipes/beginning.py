@@ -42,13 +42,13 @@ at-least = 10
 # Rows that can be counted as they stand, or "information".
 objective = "faithful"
 time-limit = 60
-# confidence = 0.95               # for the population of which the table is a sample; goes without at-least
+# confidence = 0.95               # for the population of which the table is a sample; then leave out at-least
 {domain}          # every value and border from a public file (funnel domain), not from the table
 # missing = ["NA", "?"]           # texts that mean missing
 
 {cuts}
 [sanitise]
-output = "open.csv"               # or .csv.gz, .parquet
+output = "open.csv"               # or .csv.gz, .parquet, .sav, .dta, .xlsx
 unseen = "refuse"
 
 [audit]

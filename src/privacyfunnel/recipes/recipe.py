@@ -12,11 +12,11 @@ from pydantic import AfterValidator, BaseModel, model_validator
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.publishing.belongs import alike
 from privacyfunnel.publishing.described import OWN
-from privacyfunnel.publishing.details import Text
 from privacyfunnel.spec import as_toml
 from privacyfunnel.spec.files import files_seen
 from privacyfunnel.spec.form import S, Said
-from privacyfunnel.spec.key import Name
+from privacyfunnel.spec.key import Key, Keyed, Name
+from privacyfunnel.spec.of_steps import AuditSpec, PublishSpec, ReportSpec, SanitiseSpec
 from privacyfunnel.spec.spec import Spec
 from privacyfunnel.spec.toml_file import STRICT, checked, read_toml
 from privacyfunnel.tables.writing import FORMATS
@@ -35,59 +35,23 @@ def _file_name(text: str) -> str:
     return text
 
 
-class Sanitise(BaseModel):
-    """Options of funnel sanitise."""
-
-    model_config = STRICT
-
-    output: Annotated[str, AfterValidator(_file_name)] = OPEN
-    keep_order: bool | None = None
-    unseen: Text | None = None
-    seed: int | None = None
-    no_variant: bool | None = None
-    remember: Name | None = None
-    changed: Text | None = None
-    released: list[Name] | None = None
-    person: Name | None = None
-    was: list[Name] | None = None
-    internal: Annotated[str, AfterValidator(_file_name)] | None = None
-    """A file of the folder, for the house."""
+FileName = Annotated[str, AfterValidator(_file_name)]
+"""Of a table in the folder of a run."""
 
 
-class Audit(BaseModel):
-    """Options of funnel audit."""
+class Drawing(SanitiseSpec):
+    """What a recipe says of the rows: also what the files are called that hold them."""
 
-    model_config = STRICT
+    output: Annotated[
+        FileName, Key("What the released table is called.", "basics", "the name of a file", ("open.csv",))
+    ] = OPEN
+    internal: Annotated[
+        FileName | None, Key("A copy for internal use only.", "advanced", "the name of a file", ("kept.parquet",))
+    ] = None
 
-    attack: bool | None = None
-    after: Name | None = None
-    was: list[Name] | None = None
-    person: Name | None = None
-
-
-class Report(BaseModel):
-    """Options of funnel report."""
-
-    model_config = STRICT
-
-    public: bool | None = None
-    curves: bool | None = None
-    time_limit: float | None = None
-
-
-class Publish(BaseModel):
-    """Options of funnel publish."""
-
-    model_config = STRICT
-
-    details: Name | None = None
-    title: Text | None = None
-    description: Text | None = None
-    licence: Text | None = None
-    publisher: Text | None = None
-    contact: Text | None = None
-    url: Text | None = None
-    health: bool | None = None
+    def drawn(self) -> SanitiseSpec:
+        """What a drawing is asked for."""
+        return SanitiseSpec(**{name: value for name, value in self.said().items() if name != "output"})
 
 
 class Recipe(BaseModel):
@@ -99,10 +63,10 @@ class Recipe(BaseModel):
     output: Name
     fit: Spec
     """With the table, and how it is read by all commands."""
-    sanitise: Sanitise = Sanitise()
-    audit: Audit = Audit()
-    report: Report | None = None
-    publish: Publish | None = None
+    sanitise: Drawing = Drawing()
+    audit: AuditSpec = AuditSpec()
+    report: ReportSpec | None = None
+    publish: PublishSpec | None = None
 
     @model_validator(mode="after")
     def _publishable(self) -> Recipe:
@@ -115,7 +79,7 @@ class Recipe(BaseModel):
             if alike(name) in named:
                 raise ValueError(f"fit.columns has {name!r}, called like the secret; take it out, or [publish]")
         if self.sanitise.internal == self.sanitise.output:
-            raise ValueError("sanitise.internal is for the house, and needs another name than sanitise.output")
+            raise ValueError("sanitise.internal is for internal use only, and needs another name than sanitise.output")
         return self
 
     @property
@@ -143,9 +107,11 @@ def from_content(content: dict[str, Any], name: str) -> Recipe:
     said = _said(content, Spec, name)
     if "table" not in said.values:
         raise InvalidInput(f"{name}: table is missing")
-    spec = said.spec(f"{name}: ")
-    rest = {key: value for key, value in content.items() if key not in said.values}
-    return checked(Recipe, {**rest, "fit": spec}, name)
+    found: dict[str, Keyed] = {"fit": said.spec(f"{name}: ")}
+    for step in (Drawing, AuditSpec, ReportSpec, PublishSpec):
+        if step.part in content:
+            found[step.part] = _said({step.part: content[step.part]}, step, name).spec(f"{name}: ")
+    return checked(Recipe, {key: value for key, value in content.items() if key not in said.values} | found, name)
 
 
 def said_in(path: Path, model: type[S], keys: Collection[str]) -> Said[S]:
@@ -163,9 +129,9 @@ def _check_version(content: dict[str, Any], name: str) -> None:
 
 
 def _said(content: dict[str, Any], model: type[S], name: str) -> Said[S]:
-    part = content.get("fit", {})
+    part = content.get(model.part, {})
     if not isinstance(part, dict):
-        raise InvalidInput(f"{name}: fit should be a part of its own, [fit]")
+        raise InvalidInput(f"{name}: {model.part} should be a part of its own, [{model.part}]")
     try:
         return as_toml.said(model, content, part)
     except InvalidInput as trouble:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import BaseModel
-
 from privacyfunnel.recipes.recipe import Recipe
 from privacyfunnel.spec import as_toml
 from privacyfunnel.spec.toml_file import hyphened
@@ -19,16 +17,9 @@ def to_text(recipe: Recipe, about: str = ABOUT) -> str:
     top, fit = as_toml.content(recipe.fit)
     parts: list[tuple[str, dict[str, Any]]] = [("", {"recipe": recipe.recipe, **top, "output": recipe.output})]
     parts.append(("fit", fit))
-    for name in type(recipe).model_fields:
-        value = getattr(recipe, name)
-        if isinstance(value, BaseModel) and name != "fit":
-            parts.append((name, _said(value)))
+    for step in (recipe.sanitise, recipe.audit, recipe.report, recipe.publish):
+        parts += [(step.part, as_toml.content(step)[1])] if step is not None else []
     return about + "\n".join(_part(name, said) for name, said in parts)
-
-
-def _said(part: BaseModel) -> dict[str, Any]:
-    said = {name: getattr(part, name) for name in type(part).model_fields}
-    return {name: value for name, value in said.items() if value is not None}
 
 
 def _part(name: str, said: Mapping[str, Any]) -> str:

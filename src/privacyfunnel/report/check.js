@@ -6,16 +6,24 @@
 // Nothing is loaded but protocol.json, and nothing is sent anywhere.
 "use strict";
 (() => {
-  const UNIT = 2n ** 32n, BITS = 256n, PERFECT = 1e-8, LEFT = "NOT DECIDED";
+  const UNIT = 2n ** 32n, BITS = 256n, PERFECT = 1e-8, LUCK = 1e-15, OUTWARDS = 1e-9, LEFT = "NOT DECIDED";
   const BOTH = ["rise", "fall"], ORDERED = ["bins", "integer", "number", "year", "month", "day"];
   const KINDS = {lip: BOTH, srlip: BOTH, perfect: BOTH, alip: BOTH, pml: ["rise"], ldp: ["apart"], srldp: ["apart"]};
 
   const FILE = "schema guarantee promise fitted people at_least secret secret_readings objective how utility_nats "
     + "upper_bound_nats entropy_nats likeness precision aim noise chain before digest";
+  const NOISE = "of epsilon delta people declared choosing attributes combinations counts";
+  const COLUMN = "name kind edges missing labels other groups";
+  const PROMISES = {
+    lip: "epsilon", pml: "epsilon", ldp: "epsilon", srlip: "epsilon known", srldp: "epsilon known", alip: "lower upper", perfect: "",
+    belief: "most places share", promises: "each sizes", ordered: "promise per_value unordered",
+    robust: "promise confidence within chains chosen",
+  };
   const STEPS = {
     channel: "step columns values outputs channel labels marginal draw nearest variants exact",
     by_history: "step columns values nearest histories inputs channel marginal",
     by_model: "step columns tables exponent factors rule groups",
+    fill: "step filled inside order noise",
   };
 
   class Stop extends Error {
@@ -23,6 +31,7 @@
   }
   const need = (condition, otherwise) => { if (!condition) throw new Stop("BROKEN", otherwise); };
   const sum = (numbers) => numbers.reduce((a, b) => a + b, 0n);
+  const within = (some, all) => Object.keys(some).every((key) => all.split(" ").includes(key));
   const range = (size) => Array.from({length: size}, (_, i) => i);
   const smaller = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
   const different = (some) => new Set(some.map(String)).size === some.length;
@@ -46,7 +55,7 @@
       const found = Object.create(null), raw = [];
       list(open, close, comma, () => {
         const key = value();
-        need(typeof key === "string" && !(key in found), "an entry stands twice in the file");
+        if (key in found) throw new Stop("UNREADABLE", "an entry stands twice in the file");
         eat(": ");
         const start = at;
         found[key] = value();
@@ -66,7 +75,10 @@
       const own = token.exec(text)?.[0];
       need(own !== undefined, "the file was changed after it was written");
       at += own.length;
-      if (/^(-?[1-9]\d*|0)$/.test(own)) return BigInt(own);
+      if (/^(-?[1-9]\d*|0)$/.test(own)) {
+        if (own.length > 4300) throw new Stop("UNREADABLE", "a number in it is too long");
+        return BigInt(own);
+      }
       const found = JSON.parse(own);
       if (typeof found === "number") {
         need(written(found) === own, "the file was changed after it was written");
@@ -81,6 +93,7 @@
   }
 
   function written(number) {  // as Python writes it
+    if (Object.is(number, -0)) return "-0.0";
     const [, minus, digits, power] = /^(-?)([\d.]+)e([+-]\d+)$/.exec(number.toExponential());
     const plain = digits.replace(".", ""), places = Number(power);
     if (places < -4 || places >= 16) return `${minus}${digits}e${power[0]}${power.slice(1).padStart(2, "0")}`;
@@ -120,9 +133,13 @@
 
   function releases(file) {  // all releases, the first one first, each under its digest
     need(file.digest === digestOf(file), "the file was changed: its digest does not fit");
-    need(file.chain.length === 1, "the steps do not fit together");
+    const kinds = file.chain.map((one) => one.step);
+    need(kinds[0] !== "fill" && ["", "fill"].includes(String(kinds.slice(1))), "the steps do not fit together");
+    const read = file.secret_readings.map((one) => one.name);
+    need(!read.length || file.secret === read.join(" and "), "the secret that is named is not the one that is read");
+    need(file.noise === null || !file.chain[0].columns.some((one) => read.includes(one.name)), "the secret itself is released");
     const keys = (some, all) => String(Object.keys(some).sort()) === String(all.split(" ").sort());
-    need(keys(file, FILE) && keys(file.chain[0], STEPS[file.chain[0].step]), "entries that no protocol has");
+    need(keys(file, FILE) && file.chain.every((one) => keys(one, STEPS[one.step])), "entries that no protocol has");
     need((file.before === null) === (file.chain[0].step !== "by_history"), "the steps do not fit together");
     if (file.before === null) return [file];
     const texts = (one) => one.secret_readings.map((reading) => JSON.stringify(slices.get(reading)));
@@ -182,6 +199,7 @@
 
   function clauses(said, of, columns, about) {  // of[s]: the value of this secret where all together have the value s
     const kind = said.notion, values = Math.max(...of) + 1;
+    need(within(said, `notion ${PROMISES[kind]}`), "a promise has parameters that it does not have");
     const isValue = (value) => of.map((own) => Number(own !== value));
     if (kind === "promises") {
       const sizes = places(said.sizes, values, "sizes");
@@ -365,8 +383,10 @@
     need((number(noise.delta, 1e-3) === 0) === (listed === null), "some combinations are told with a δ, all without");
     need(number(noise.epsilon, 50) >= 1e-3 && file.fitted === "private counts", "there is no such noise");
     need(whole([people, file.at_least], 0, 10n ** 9n, "people")[0] > 0n, "nobody was counted");
-    const off = Math.abs(Number(sum(counts.map(sum)) - people));
-    need(listed !== null || off < largestNoise(cells * counts.length, 2 / number(noise.epsilon)), "counts of other people");
+    need(Object.keys(noise).length === 9 && within(noise, NOISE), "noisy counts of other columns or people");
+    need(typeof noise.declared === "boolean" && number(noise.choosing, 50) >= 0, "what chose the columns is not told");
+    checkNoise(counts.flat().map(Number), noise, Number(people));
+    need(listed === null || range(cells).every((i) => counts.some((row) => row[i] > 0n)), "a combination is told that nobody has");
     const [N, unit] = counted(noise, cells, sizes), atLeast = file.at_least * unit;
     const found = codes.map((x, i) => ({x, N: N.map((row) => row[i])}));
     const follow = found.filter((one) => sum(one.N) >= (atLeast > 1n ? atLeast : 1n)).map((one) => String(one.x)).sort();
@@ -380,10 +400,30 @@
     return some;
   }
 
-  function largestNoise(cells, scale) {  // the sum of so much noise is as large with a probability of 1e-15 at most
-    const a = Math.exp(-1 / scale), tilts = range(400).slice(1).map((i) => i / 400 / scale);
+  function checkNoise(counts, noise, people) {  // whether discrete Laplace noise of scale 2/eps0 makes these of so many people
+    const k = counts.length, scale = 2 / number(noise.epsilon), all = counts.reduce((a, b) => a + b, 0);
+    if (noise.combinations !== null) {  // only those above a threshold are told, of half of all people at least
+      const told = counts.filter((n) => n), alone = largestNoise(1, scale, LUCK / people);
+      const least = Math.max(2, Math.floor(1 + scale * Math.log(1 / number(noise.delta))) - 2);
+      need(told.length > 0 && told.every((n) => n >= least), "counts below their threshold");
+      need(people <= 2 * all && all <= people + alone * told.length, "counts of other people");
+      return;
+    }
+    const alone = largestNoise(1, scale, LUCK / k);
+    need(Math.abs(all - people) <= largestNoise(k, scale, LUCK / k), "counts of other people");
+    need(counts.every((n) => -alone <= n && n <= people + alone), "a count beyond what its noise makes");
+    const widths = [0, ...range(Math.ceil(Math.log2(1 + scale))).map((i) => 2 ** (i + 1) - 1)];
+    for (const w of widths) {  // P(|n + z| <= w) <= P(|z| <= w) = q for any n >= 0: about a share q of all counts may be so small
+      const a = counts.filter((n) => Math.abs(n) <= w).length / k, q = 1 - 2 * Math.exp(-(w + 1) / scale) / (1 + Math.exp(-1 / scale));
+      const rare = a > q ? a * Math.log(a / q) + (a < 1 ? (1 - a) * Math.log((1 - a) / (1 - q)) : 0) : 0;
+      need(k * rare <= Math.log(widths.length / LUCK), "more counts near 0 than noise of the stated size leaves there");
+    }
+  }
+  function largestNoise(cells, scale, tail) {  // what the sum of so much noise exceeds with this probability at most (Chernoff)
+    const a = Math.exp(-1 / scale), lnTail = Math.log(tail * (1 - OUTWARDS)), tilts = range(400).slice(1).map((i) => i / 400 / scale);
     const moment = (t) => 2 * Math.log1p(-a) - Math.log1p(-a * Math.exp(t)) - Math.log1p(-a * Math.exp(-t));
-    return Math.min(...tilts.map((t) => (cells * moment(t) - Math.log(1e-15)) / t));
+    const most = cells === 1 ? Math.max(1, (lnTail + Math.log1p(a)) / Math.log(a)) : Math.min(...tilts.map((t) => (cells * moment(t) - lnTail) / t));
+    return Math.ceil(most * (1 + OUTWARDS)) - 1;
   }
 
   function placesIn(x, sizes, what) {
@@ -439,6 +479,9 @@
     const sizes = columns.map((column) => column.labels.length), values = step.values.map((x) => placesIn(x, sizes, "values"));
     need(different(values) && values.length > 0 && new Set(names).size === names.length, "values or columns are there twice");
     need(typeof step.nearest === "boolean", "it does not say how values are read");
+    need(columns.every((one) => within(one, COLUMN) && [...ORDERED, "text", "boolean"].includes(one.kind)), "a column that is none");
+    const label = (one) => (typeof one === "string" ? one : String(Number(one?.value ?? one ?? NaN)));
+    need(columns.every((one) => different(one.labels.map((own) => [own === null, typeof own === "string", label(own)]))), "a label is there twice");
     const outputs = first ? places([step.outputs], Infinity, "outputs")[0] : values.length;
     const histories = first ? [[]] : step.histories.map((h) => placesIn(h, before, "histories"));
     const inputs = first ? [range(values.length)] : step.inputs.map((own) => places(own, values.length - 1, "inputs"));
@@ -549,8 +592,8 @@
   function checked(file) {
     const files = releases(file), {noise, chain: [step], promise} = file;
     if (noise === null) throw new Stop(LEFT, "everything: the file carries no counts, so the original table is needed");
-    if (step.step === "by_model") throw new Stop(LEFT, "whether the model follows from its noisy tables, and every group made of it keeps the promise");
-    const people = peopleOf(file), secrets = range(people[0].N.length), names = step.columns.map((column) => column.name);
+    if (step.step === "by_model") throw new Stop(LEFT, "whether the model follows from its noisy tables, and every group of it keeps the promise");
+    const people = files.filter((one) => one.noise !== null).map(peopleOf).at(-1), secrets = range(people[0].N.length), names = step.columns.map((column) => column.name);
     const plain = promise.notion === "robust" ? promise.promise : promise;
     const told = JSON.stringify((plain.each ?? []).map(([name]) => name)), read = JSON.stringify(file.secret_readings.map((one) => one.name));
     need(told === "[]" || read === "[]" || told === read, "the promises are not about the secrets that were read, in their order");
@@ -572,6 +615,11 @@
 
   function check(text) {
     let digest = null;
+    try {
+      JSON.parse(text);
+    } catch {
+      return {digest, verdict: "UNREADABLE", why: "it is not JSON", rows: []};
+    }
     try {
       const file = parse(text.replaceAll("\r\n", "\n"));
       if (file.schema !== "privacyfunnel/1") throw new Stop("UNREADABLE", "this is no protocol of privacyfunnel/1");
@@ -606,6 +654,7 @@
     add(line, "strong", other ? "Another file." : {KEPT: "Kept.", BROKEN: "Broken.", UNREADABLE: "Not a protocol."}[verdict] ?? "Not decided here.");
     add(line, "span", other ? `Its fingerprint is not that on this page. Of that file: ${verdict}, ${why}.`
       : verdict === LEFT ? `No flaw was found. This is left to funnel audit: ${why}.` : `Checked here and now: ${why}.`);
+    if (verdict !== "UNREADABLE") add(shown, "p", "Not checked here: the guarantee in words, and figures of what is kept. funnel audit holds them against the rest.");
     if (!rows.length) return;
     const tell = (n) => n.toLocaleString("en");
     add(shown, "p", `${tell(facts.count)} inequalities between whole numbers, for ${tell(facts.outcomes)} outcomes of ${tell(facts.releases)} `

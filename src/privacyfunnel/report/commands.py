@@ -92,7 +92,7 @@ def _call(protocol: Protocol) -> str:
 
 
 def _python(protocol: Protocol, table: str, file: str, released: str) -> str:
-    if protocol.step.kind != "channel":
+    if not protocol.step.listed:
         return "# a model or a follow-up is made on the command line, as above\n"
     secrets, counts = secrets_of(protocol), counts_of(protocol)
     secret: object = secrets[0] if len(secrets) == 1 else secrets

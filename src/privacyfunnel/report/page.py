@@ -48,7 +48,7 @@ def report_page(
     ]
     links = "".join(f'<li><a href="#{key}">{escape(title)}</a></li>' for key, title, _ in parts)
     title = "Privacy report" if measured else "Privacy statement"
-    what = f"{', '.join(account.protocol.attributes)} — without giving away “{account.protocol.secret}”"
+    what = f"{', '.join(account.protocol.table_columns)} — without giving away “{account.protocol.secret}”"
     body = (
         '<a class="skip" href="#main">To the report</a>\n<header>\n'
         f"<h1>{title}</h1>\n{paragraph(what, 'lead')}\n{paragraph(_made(account), 'meta')}\n</header>\n"
@@ -101,7 +101,7 @@ def columns_part(account: Account) -> str:
     text = [_columns(account)] if account.measured is not None else []
     if all(a.unchanged is not None for a in account.attributes):
         text.append(figure(charts.unchanged_chart(account.attributes, about=account.measured is None)))
-    if account.protocol.step.kind == "channel":
+    if account.protocol.step.listed:
         text.append(figure(charts.channel_chart(account.protocol.block)))
     return "\n".join(text)
 
@@ -129,7 +129,10 @@ def _columns(account: Account) -> str:
 def _encoders(account: Account) -> str:
     rows = [(e.column, e.how, str(e.values)) for e in account.encoders]
     secret = account.protocol.secret_readings
+    fill = account.protocol.fill
+    rows += [] if fill is None else [(name, "filled: drawn from a private model", "") for name in fill.names]
     text = f"The secret ({account.protocol.secret}) and all other columns are not released."
+    text += "" if fill is None else f" {fill.words()} What this page says of columns is about the kept ones."
     if any(reading.edges for reading in secret):
         text += " The secret was cut into ranges, whose borders are in the protocol."
     threshold = words.threshold_words(account)

@@ -77,7 +77,7 @@ def _alone(protocol: Protocol) -> tuple[float | None, float | None, float | None
     p, n = protocol.step.shares(), protocol.people
     single = p * (1 - p) ** (n - 1)
     rarest = float(n * p[p > 0].min())
-    if protocol.likeness is None or protocol.step.kind != "channel":
+    if protocol.likeness is None or not protocol.step.listed:
         return float(single.sum()), None, rarest
     entries = protocol.block.channel
     stays = np.zeros(len(p))

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 
 from privacyfunnel.spec.form import S, Said, field_called, texts_of, value_of
 from privacyfunnel.spec.grammar import kinds_of
-from privacyfunnel.spec.key import keys_of
-from privacyfunnel.spec.spec import Spec
+from privacyfunnel.spec.key import Keyed, keys_of
 from privacyfunnel.spec.toml_file import hyphened
 from privacyfunnel.spec.written import divided
 
 
-def label(model: type[Spec], name: str) -> str:
+def label(model: type[Keyed], name: str) -> str:
     """What a control is called, in the quotes of a sentence."""
     return f"“{keys_of(model)[name].label or hyphened(name)}”"
 
@@ -29,7 +28,7 @@ def said(model: type[S], controls: Mapping[str, str]) -> Said[S]:
     return Said(model, values, {}, lambda name: label(model, name))
 
 
-def controls(spec: Spec) -> dict[str, str]:
+def controls(spec: Keyed) -> dict[str, str]:
     """What the controls hold for a Spec."""
     model = type(spec)
     said = spec.said()

@@ -8,14 +8,13 @@ from typing import Any
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.spec.form import S, Said, field_called, texts_of, value_of
 from privacyfunnel.spec.grammar import is_flag
-from privacyfunnel.spec.key import keys_of
-from privacyfunnel.spec.spec import Spec
+from privacyfunnel.spec.key import Keyed, keys_of
 from privacyfunnel.spec.toml_file import hyphened
 
 SET = "--set"
 
 
-def flag(model: type[Spec], name: str) -> str:
+def flag(model: type[Keyed], name: str) -> str:
     """How a key is written on the command line."""
     key = keys_of(model)[name]
     if key.argument:
@@ -28,8 +27,8 @@ def said(model: type[S], shown: Mapping[str, Sequence[str] | bool | None], other
     typed: dict[str, list[str]] = {}
     labels: dict[str, str] = {}
     for name, given in shown.items():
-        if given:
-            typed[name] = ["true"] if given is True else list(given)
+        if given or (given is False and keys_of(model)[name].off):
+            typed[name] = [str(given).lower()] if isinstance(given, bool) else list(given or ())
             labels[name] = flag(model, name)
     for text in others:
         written, equals, value = text.partition("=")
@@ -42,12 +41,12 @@ def said(model: type[S], shown: Mapping[str, Sequence[str] | bool | None], other
     return Said(model, values, labels, lambda name: flag(model, name))
 
 
-def words(spec: Spec) -> list[str]:
+def words(spec: Keyed) -> list[str]:
     """What is typed after funnel fit; what is read of it is the same Spec."""
     return typed(type(spec), spec.said())
 
 
-def typed(model: type[Spec], values: Mapping[str, Any]) -> list[str]:
+def typed(model: type[Keyed], values: Mapping[str, Any]) -> list[str]:
     """How some values of keys are typed."""
     keys, found = keys_of(model), list[str]()
     for name, value in values.items():
@@ -58,13 +57,13 @@ def typed(model: type[Spec], values: Mapping[str, Any]) -> list[str]:
         elif not key.shown:
             found += [part for text in texts for part in (SET, _setting(name, text, is_flag(field.annotation)))]
         elif is_flag(field.annotation):
-            found += [flag(model, name)] if value else []
+            found += [flag(model, name)] if value else [f"--no-{hyphened(name)}"] if key.off else []
         else:
             found += [part for text in texts for part in _option(flag(model, name), text)]
     return found
 
 
-def _field(model: type[Spec], written: str) -> str:
+def _field(model: type[Keyed], written: str) -> str:
     try:
         return field_called(model, written)
     except InvalidInput as trouble:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from privacyfunnel.spec.form import S, Said, field_called, simple
-from privacyfunnel.spec.spec import Spec
+from privacyfunnel.spec.key import Keyed
 
 
 def said(model: type[S], /, **keywords: Any) -> Said[S]:
@@ -14,6 +14,6 @@ def said(model: type[S], /, **keywords: Any) -> Said[S]:
     return Said(model, values, {}, lambda name: name)
 
 
-def keywords(spec: Spec) -> dict[str, Any]:
+def keywords(spec: Keyed) -> dict[str, Any]:
     """The keywords that say a Spec."""
     return {name: simple(value) for name, value in spec.said().items()}

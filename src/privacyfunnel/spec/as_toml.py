@@ -1,4 +1,4 @@
-"""A Spec as a recipe says it: what is for all commands at the top, the rest in its part [fit]."""
+"""A Spec as a recipe says it: what is for all commands at the top, the rest in its part, such as [fit]."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ from typing import Any
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.spec.form import S, Said, field_called, simple
 from privacyfunnel.spec.grammar import number_text
-from privacyfunnel.spec.key import keys_of
-from privacyfunnel.spec.spec import Spec
+from privacyfunnel.spec.key import Keyed, keys_of
 from privacyfunnel.spec.toml_file import hyphened
 
-PART = "fit"
 
-
-def written(model: type[Spec], name: str) -> str:
+def written(model: type[Keyed], name: str) -> str:
     """How a key is written in a recipe."""
-    return hyphened(name) if keys_of(model)[name].top else f"{PART}.{hyphened(name)}"
+    return hyphened(name) if keys_of(model)[name].top else f"{model.part}.{hyphened(name)}"
 
 
 def said(model: type[S], top: Mapping[str, Any], part: Mapping[str, Any]) -> Said[S]:
-    """What a recipe says: of what stands above its parts only what is ours, and all of its part [fit]."""
+    """What a recipe says: of what stands above its parts only what is ours, and all of its part."""
     keys = keys_of(model)
     values = {name: top[hyphened(name)] for name, key in keys.items() if key.top and hyphened(name) in top}
+    own = [name for name, key in keys.items() if not (key.top or key.run)]
     for typed, value in part.items():
         try:
-            name = field_called(model, typed)
+            name = field_called(model, typed, own)
         except InvalidInput as trouble:
-            raise InvalidInput(f"{PART}.{trouble}") from None
+            raise InvalidInput(f"{model.part}.{trouble}") from None
+        if keys[name].run:
+            raise InvalidInput(f"{model.part}.{typed} is said by the run itself; take it out")
         if keys[name].top:
-            raise InvalidInput(f"{PART}.{typed} stands above the parts of a recipe, as {hyphened(name)}")
+            raise InvalidInput(f"{model.part}.{typed} stands above the parts of a recipe, as {hyphened(name)}")
         values[name] = value
     return Said(model, values, {name: written(model, name) for name in values}, lambda name: written(model, name))
 
 
-def content(spec: Spec) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What a recipe says at the top, and in its part [fit]."""
+def content(spec: Keyed) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a recipe says at the top, and in its part."""
     keys = keys_of(type(spec))
     both: tuple[dict[str, Any], dict[str, Any]] = {}, {}
     for name, value in spec.said().items():

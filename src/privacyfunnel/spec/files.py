@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from privacyfunnel.spec.key import keys_of
-from privacyfunnel.spec.spec import Spec
+from privacyfunnel.spec.key import Keyed, keys_of
 
-S = TypeVar("S", bound=Spec)
+S = TypeVar("S", bound=Keyed)
 
 
-def files_of(spec: Spec) -> dict[str, Path]:
+def files_of(spec: Keyed) -> dict[str, Path]:
     """Every file that is named, by the name of its field, and where there are several by their number."""
     found: dict[str, Path] = {}
     for name, value in spec.said().items():
@@ -28,7 +27,7 @@ def seen_from(spec: S, place: Path) -> S:
     return spec.model_copy(update=files_seen(type(spec), spec.said(), place))
 
 
-def files_seen(model: type[Spec], said: Mapping[str, Any], place: Path) -> dict[str, Any]:
+def files_seen(model: type[Keyed], said: Mapping[str, Any], place: Path) -> dict[str, Any]:
     """What was said, with paths that are seen from `place` as they are from anywhere; what is no path is left."""
 
     def seen(path: Any) -> Any:

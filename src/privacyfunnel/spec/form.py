@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sized
+from collections.abc import Callable, Collection, Mapping, Sized
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from string import Formatter
 from typing import Any, Generic, TypeVar
 
@@ -12,11 +13,10 @@ from pydantic import ValidationError
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.spec.grammar import NotRead, read, written
 from privacyfunnel.spec.impossible import Impossible
-from privacyfunnel.spec.key import key_of, keys_of
-from privacyfunnel.spec.spec import Spec
+from privacyfunnel.spec.key import Keyed, key_of, keys_of
 from privacyfunnel.spec.toml_file import hyphened
 
-S = TypeVar("S", bound=Spec)
+S = TypeVar("S", bound=Keyed)
 Label = Callable[[str], str]
 """How a key is written, by the name of its field."""
 
@@ -52,25 +52,25 @@ def made(model: type[S], said: Mapping[str, Any], label: Label, before: str = ""
         raise InvalidInput(f"{before}{_words(model, said, invalid, label)}") from None
 
 
-def impossible(model: type[Spec], trouble: Impossible, label: Label) -> str:
+def impossible(model: type[Keyed], trouble: Impossible, label: Label) -> str:
     """A refusal in which keys are called as they were written."""
     return Formatter().vformat(trouble.words, (), {name: label(name) for name in model.model_fields})
 
 
-def should_be(model: type[Spec], name: str, label: Label, inner: str = "") -> str:
+def should_be(model: type[Keyed], name: str, label: Label, inner: str = "") -> str:
     """What the value of a key should be."""
     key = key_of(model.model_fields[name])
     examples = " or ".join(one for value in key.examples for one in texts_of(model, name, value)[:1])
     return f"{label(name)}{inner} should be {key.takes}" + (f", such as {examples}" if examples else "")
 
 
-def texts_of(model: type[Spec], name: str, value: Any) -> list[str]:
+def texts_of(model: type[Keyed], name: str, value: Any) -> list[str]:
     """A value as it is typed: a text for each time that its key is said."""
     field = model.model_fields[name]
     return written(field.annotation, value, key_of(field).joined)
 
 
-def value_of(model: type[Spec], name: str, texts: list[str], label: Label) -> Any:
+def value_of(model: type[Keyed], name: str, texts: list[str], label: Label) -> Any:
     """The value that was typed."""
     field = model.model_fields[name]
     try:
@@ -81,12 +81,14 @@ def value_of(model: type[Spec], name: str, texts: list[str], label: Label) -> An
         raise InvalidInput(f"{should_be(model, name, label)}; got {', '.join(texts)!r}") from None
 
 
-def field_called(model: type[Spec], typed: str) -> str:
-    """The name of the field that is typed so."""
+def field_called(model: type[Keyed], typed: str, names: Collection[str] = ()) -> str:
+    """The name of the field that is typed so; `names` are those that are listed where there is none, or else all."""
     name = typed.strip().replace("-", "_")
     if name not in model.model_fields:
-        known = ", ".join(map(hyphened, keys_of(model)))
-        raise InvalidInput(f"{typed} is no key that is known here; these are: {known}")
+        there = [hyphened(one) for one in keys_of(model) if not names or one in names]
+        alike = get_close_matches(hyphened(name), there, 1)
+        known = f"did you mean {alike[0]}?" if alike else f"these are: {', '.join(there)}"
+        raise InvalidInput(f"{typed} is no key that is known here; {known}")
     return name
 
 
@@ -120,7 +122,7 @@ def simple(value: Any) -> Any:
     return value[0][0] if len(value[0]) == 1 else list(value[0])
 
 
-def _words(model: type[Spec], said: Mapping[str, Any], invalid: ValidationError, label: Label) -> str:
+def _words(model: type[Keyed], said: Mapping[str, Any], invalid: ValidationError, label: Label) -> str:
     errors = invalid.errors(include_url=False)
     first = next((error for error in errors if _place(said, error["loc"])), errors[0])
     own = first.get("ctx", {}).get("error")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.fields import FieldInfo
+
+from privacyfunnel.spec.toml_file import STRICT
 
 Panel = Literal["basics", "columns", "promise", "advanced"]
 PANELS: dict[Panel, str] = {
@@ -46,6 +48,24 @@ class Key:
     """What its control is called in the studio."""
     joined: str = ","
     """What stands between names that are the value of one entry of a table."""
+    off: bool = False
+    """Whether it is on unless it is turned off, by --no- and its name."""
+    run: bool = False
+    """Whether a run says it for its steps, so that no recipe does."""
+
+
+class Keyed(BaseModel):
+    """What a command can be asked for: each field has its Key, and one that is None was not said."""
+
+    model_config = ConfigDict(**STRICT, defer_build=True)  # so that --help need not wait
+    part: ClassVar[str] = "fit"
+    """The part of a recipe that says it."""
+    all_shown: ClassVar[bool] = False
+    """Whether every key is an option of its own, so that nothing is left to --set."""
+
+    def said(self) -> dict[str, Any]:
+        """What was said, by the name of its field."""
+        return {name: getattr(self, name) for name in type(self).model_fields if getattr(self, name) is not None}
 
 
 def key_of(field: FieldInfo) -> Key:
@@ -53,9 +73,10 @@ def key_of(field: FieldInfo) -> Key:
     return next(mark for mark in field.metadata if isinstance(mark, Key))
 
 
-def keys_of(model: type[BaseModel]) -> dict[str, Key]:
+def keys_of(model: type[Keyed]) -> dict[str, Key]:
     """What is said of every field of a model, in order."""
-    return {name: key_of(field) for name, field in model.model_fields.items()}
+    keys = {name: key_of(field) for name, field in model.model_fields.items()}
+    return {name: replace(key, shown=True) for name, key in keys.items()} if model.all_shown else keys
 
 
 def _sayable(text: str) -> str:
@@ -68,12 +89,16 @@ def _sayable(text: str) -> str:
     return text
 
 
-def _name(text: str) -> str:
+def _filled(text: str) -> str:
     if text.strip() == TO_FILL_IN:
         raise ValueError(f"should be filled in; it still says {TO_FILL_IN}")
     if not text.strip():
         raise ValueError("should be filled in")
-    return _sayable(text)
+    return text
+
+
+def _name(text: str) -> str:
+    return _sayable(_filled(text))
 
 
 def _once(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -101,6 +126,8 @@ Name = Annotated[str, AfterValidator(_name)]
 """Of a column, or of a path: with its spaces."""
 Value = Annotated[str, AfterValidator(_sayable)]
 """Of a column, as it stands in the table."""
+Words = Annotated[str, AfterValidator(_filled)]
+"""What is said of a table: as long as it takes."""
 Text = Annotated[str, Field(min_length=1), AfterValidator(_sayable)]
 Number = Annotated[float, AfterValidator(_finite)]
 Count = Annotated[int, Field(ge=0)]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from privacyfunnel.spec.key import AtLeastZero, Between, Key, Name, Names, Number, Positive, PositiveCount, Table, Text
+from privacyfunnel.spec.key import AtLeastZero, Between, Key, Name, Number, Positive, PositiveCount, Table
 from privacyfunnel.spec.of_promise import OfPromise
+from privacyfunnel.spec.reading import Engine, Master, Person, Released, Was
 
 USUAL_SECONDS = 60.0
 """Of a search, where nobody says how long it may take."""
@@ -99,27 +100,9 @@ class OfFit(OfPromise):
             "advanced", "the path of a protocol", ("first.json",), path=True,
         ),
     ] = None  # fmt: skip
-    released: Annotated[
-        Names | None,
-        Key(
-            "For a follow-up: what was released before, with the column of person; all of it, the first first.",
-            "advanced", "paths of tables", (("kept.parquet",),), path=True,
-        ),
-    ] = None  # fmt: skip
-    person: Annotated[
-        Name | None,
-        Key(
-            "For a follow-up: the column that says whose rows they are.",
-            "advanced", "the name of a column", ("id",),
-        ),
-    ] = None  # fmt: skip
-    was: Annotated[
-        Names | None,
-        Key(
-            "For people who changed: the table of then, whose values were released; of several, the first first.",
-            "advanced", "paths of tables", (("last-year.csv",),), path=True,
-        ),
-    ] = None  # fmt: skip
+    released: Released = None
+    person: Person = None
+    was: Was = None
     unchanged: Annotated[
         Literal["keep", "draw"] | None,
         Key(
@@ -156,24 +139,8 @@ class OfFit(OfPromise):
             "basics", "a number of seconds from 0 on", (60.0,), shown=True, label="Seconds",
         ),
     ] = None  # fmt: skip
-    engine: Annotated[
-        Literal["duckdb", "spark"] | None,
-        Key(
-            "What does the work: duckdb, on this machine, or spark, on a cluster.",
-            "advanced", "duckdb or spark", ("spark",),
-        ),
-    ] = None  # fmt: skip
-    master: Annotated[
-        Text | None,
-        Key(
-            "For spark: where (default: local[*]).",
-            "advanced", "the address of a Spark master", ("spark://host:7077",),
-        ),
-    ] = None  # fmt: skip
-
-    def said(self) -> dict[str, Any]:
-        """What was said, by the name of its field."""
-        return {name: getattr(self, name) for name in type(self).model_fields if getattr(self, name) is not None}
+    engine: Engine = None
+    master: Master = None
 
     @property
     def secret_columns(self) -> list[str]:

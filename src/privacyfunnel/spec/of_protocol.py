@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from privacyfunnel.distribution.column import OTHER, Column
@@ -11,6 +12,7 @@ from privacyfunnel.promises.robust import Robust
 from privacyfunnel.promises.several import Promises
 from privacyfunnel.proof.public import published_joint
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.protocols.step import Kind
 from privacyfunnel.spec.as_flags import again
 from privacyfunnel.spec.form import without_empty
 from privacyfunnel.spec.of_fit import USUAL_OBJECTIVE
@@ -90,16 +92,31 @@ def weights_of(protocol: Protocol) -> dict[str, float]:
 
 def counts_of(protocol: Protocol) -> dict[str, Any]:
     """What it was computed from."""
-    noise, least, spent = protocol.noise, protocol.at_least, protocol.step.spent
-    if protocol.step.kind == "by_model":
-        private = {"exact_fit": True} if spent is None else {"private": spent.epsilon, "delta": spent.delta}
-        return {"model": True, **private}
+    return COUNTS[protocol.step.kind](protocol)
+
+
+def _of_model(protocol: Protocol) -> dict[str, Any]:
+    spent = protocol.step.spent
+    private = {"exact_fit": True} if spent is None else {"private": spent.epsilon, "delta": spent.delta}
+    return {"model": True, **private}
+
+
+def _of_cells(protocol: Protocol) -> dict[str, Any]:
+    noise, least = protocol.noise, protocol.at_least
     if noise is None:
         return {"exact_fit": True, "at_least": least or None, "insist": False}
     combinations = math.prod(len(column) for column in protocol.columns)
     usual = usual_threshold(type(protocol.notion), protocol.notion.confidence, combinations)
     told = {"private": noise.epsilon, "delta": noise.delta or None, "insist": is_insisted(protocol)}
     return told | {"at_least": least or (1 if usual else None)}  # or there would be the usual one
+
+
+COUNTS: dict[Kind, Callable[[Protocol], dict[str, Any]]] = {
+    "channel": _of_cells,
+    "by_history": _of_cells,
+    "by_model": _of_model,
+}
+"""What was counted, by the step."""
 
 
 def is_insisted(protocol: Protocol) -> bool:

@@ -4,33 +4,29 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from privacyfunnel.spec.key import (
     Borders,
     ByValue,
     Key,
+    Keyed,
     ListsOfNames,
     Name,
     Names,
     PositiveCount,
     Table,
-    Text,
     Values,
     Way,
 )
-from privacyfunnel.spec.toml_file import STRICT
+from privacyfunnel.spec.reading import TABLES, Delimiter, Encoding, Where
 
 
-class OfTable(BaseModel):
+class OfTable(Keyed):
     """What can be asked of a table: how it is read, and the roles of its columns."""
-
-    model_config = ConfigDict(**STRICT, defer_build=True)  # so that --help need not wait
 
     table: Annotated[
         Name | None,
         Key(
-            "The table: CSV, CSV.GZ, Parquet or JSON lines, with column names.",
+            f"The table: {TABLES}",
             "basics", "the path of a table", ("people.csv",), top=True, argument=True, path=True, label="Table",
         ),
     ] = None  # fmt: skip
@@ -71,14 +67,7 @@ class OfTable(BaseModel):
         bool | None,
         Key("Let the secret itself be among the columns.", "columns", "true or false", (True,)),
     ] = None
-    where: Annotated[
-        Text | None,
-        Key(
-            "Only rows that meet a condition on columns other than the secret.",
-            "columns", "a condition in SQL", ("age >= 18",),
-            shown=True, top=True, label="Only rows where",
-        ),
-    ] = None  # fmt: skip
+    where: Where = None
     domain: Annotated[
         Name | None,
         Key(
@@ -131,14 +120,5 @@ class OfTable(BaseModel):
             "columns", "auto or search", ("auto",), label="Make columns coarser",
         ),
     ] = None  # fmt: skip
-    delimiter: Annotated[
-        Text | None,
-        Key(
-            "What separates the fields of a CSV (default: found out).",
-            "columns", "one sign", (";",), top=True,
-        ),
-    ] = None  # fmt: skip
-    encoding: Annotated[
-        Text | None,
-        Key("utf-8 (the default) or latin-1.", "columns", "utf-8 or latin-1", ("latin-1",), top=True),
-    ] = None
+    delimiter: Delimiter = None
+    encoding: Encoding = None

@@ -1,12 +1,6 @@
-"""What cannot be asked for together: one line for each, when it is so and what to do. Nowhere else is this said.
-
-{at_least} in a sentence becomes the key as it was written: --set at-least, fit.at-least, or the name of a control.
-"""
+"""What a fit cannot be asked for: one line for each, when it is so and what to do. Nowhere else is this said."""
 
 from __future__ import annotations
-
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from privacyfunnel.drawing.gaussian import checked_model_delta
 from privacyfunnel.drawing.laplace import checked_delta, checked_epsilon
@@ -14,71 +8,7 @@ from privacyfunnel.errors import InvalidInput
 from privacyfunnel.spec.impossible import Impossible, literally
 from privacyfunnel.spec.of_fit import OfFit
 from privacyfunnel.spec.promising import is_promised, kind_of, promise_of, takes
-
-READING = {"table", "where", "delimiter", "encoding"}
-"""How the table is read, whatever is asked of it."""
-
-
-@dataclass(frozen=True)
-class Apart:
-    """A key that cannot be combined with some others."""
-
-    key: str
-    others: frozenset[str]
-    why: str
-    """After what it cannot be combined with."""
-    but: bool = False
-    """Whether the others are those that it can be combined with."""
-
-    def words(self, spec: OfFit) -> Iterator[str]:
-        """Why it cannot be."""
-        if not is_said(spec, self.key):
-            return
-        for name in type(spec).model_fields:
-            if name != self.key and is_said(spec, name) and (name in self.others) is not self.but:
-                yield f"{{{self.key}}} cannot be combined with {{{name}}}: {self.why}"
-
-
-@dataclass(frozen=True)
-class Needs:
-    """A key that means nothing without another."""
-
-    key: str
-    other: str
-    why: str
-
-    def words(self, spec: OfFit) -> Iterator[str]:
-        """Why it cannot be."""
-        if is_said(spec, self.key) and not is_said(spec, self.other):
-            yield f"{{{self.key}}} needs {{{self.other}}}: {self.why}"
-
-
-@dataclass(frozen=True)
-class When:
-    """Anything else that cannot be."""
-
-    it_is: Callable[[OfFit], bool]
-    why: str
-
-    def words(self, spec: OfFit) -> Iterator[str]:
-        """Why it cannot be."""
-        if self.it_is(spec):
-            yield self.why
-
-
-def apart(key: str, others: str, why: str) -> Apart:
-    """A key that cannot be combined with these."""
-    return Apart(key, frozenset(others.split()), why)
-
-
-def alone(key: str, others: str, why: str) -> Apart:
-    """A key that can be combined with these, with how the table is read, and with no others."""
-    return Apart(key, frozenset(others.split()) | READING, why, but=True)
-
-
-def is_said(spec: OfFit, name: str) -> bool:
-    """Whether a key says something: not if it says no."""
-    return getattr(spec, name) not in (None, False, "none")
+from privacyfunnel.spec.refusals import ON_A_CLUSTER, Apart, Needs, When, alone, apart, is_said, refuse
 
 
 def _several(spec: OfFit) -> bool:
@@ -224,12 +154,7 @@ RULES: tuple[Apart | Needs | When, ...] = (
     ),
     When(lambda s: s.cover is not None and s.unchanged == "draw", "{cover} is for {unchanged} keep"),
     # where it is done
-    Needs("master", "engine", "it says where Spark is"),
-    When(lambda s: s.master is not None and s.engine == "duckdb", "{master} goes with {engine} spark"),
-    When(
-        lambda s: s.engine == "spark" and s.where is not None,
-        "{where} is for {engine} duckdb; let Spark filter the table beforehand",
-    ),
+    *ON_A_CLUSTER,
     When(
         lambda s: s.engine == "spark" and s.after is not None,
         "{after} joins tables on this machine, so leave out {engine} spark",
@@ -240,9 +165,7 @@ RULES: tuple[Apart | Needs | When, ...] = (
 
 def check(spec: OfFit) -> None:
     """Refuse what cannot be, in one sentence."""
-    for rule in RULES:
-        for words in rule.words(spec):
-            raise Impossible(words)
+    refuse(spec, RULES)
     for key, value, checked in (
         ("private", spec.private, checked_epsilon),
         ("delta", spec.delta, checked_model_delta if spec.model else checked_delta),

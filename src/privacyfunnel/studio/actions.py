@@ -27,12 +27,16 @@ from privacyfunnel.studio.reopening import Start, recipe_text
 from privacyfunnel.studio.wishing import Cut, key_of, wishes_of
 from privacyfunnel.studio.work import Follow
 from privacyfunnel.tables.counting import Counted, count_table
+from privacyfunnel.tables.formats import OTHERS, READ
 from privacyfunnel.tables.preview import Preview, preview
 from privacyfunnel.tables.release_note import Release
 from privacyfunnel.tables.sources import open_source
 from privacyfunnel.tables.suggesting import Role, Suggestion, suggest
 
-ENDINGS = (".csv", ".csv.gz", ".tsv", ".txt", ".parquet", ".pq", ".jsonl", ".ndjson", ".json", ".jsonl.gz", ".tsv.gz")
+ENDINGS = (
+    *(".csv", ".csv.gz", ".tsv", ".txt", ".parquet", ".pq", ".jsonl", ".ndjson", ".json", ".jsonl.gz", ".tsv.gz"),
+    *OTHERS,
+)
 SHOWN = 80
 """Letters of a file's name that a message quotes; its end is what matters."""
 POINT_SECONDS = 10.0
@@ -120,7 +124,7 @@ def take_upload(path: Path, name: str, folder: Path) -> Path:
     """Move an uploaded file into our folder, under a name of our own with the ending that says what it is."""
     ending = max((e for e in ENDINGS if name.lower().endswith(e)), key=len, default=None)
     if ending is None:
-        raise InvalidTable(f"{name[-SHOWN:]} should end in .csv, .csv.gz, .tsv, .parquet or .jsonl")
+        raise InvalidTable(f"{name[-SHOWN:]} should end in {READ}")
     taken = folder / f"table{ending}"
     shutil.move(path, taken)
     return taken

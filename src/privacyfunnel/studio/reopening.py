@@ -10,12 +10,13 @@ from privacyfunnel.errors import InvalidInput
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import kind_named
 from privacyfunnel.publishing.details import slug_of
-from privacyfunnel.recipes.recipe import Recipe, Report
+from privacyfunnel.recipes.recipe import Recipe
 from privacyfunnel.recipes.to_toml import to_text
 from privacyfunnel.spec import as_keywords, as_toml
 from privacyfunnel.spec.counting import noise_of
 from privacyfunnel.spec.form import texts_of, without_empty
 from privacyfunnel.spec.grammar import number_text
+from privacyfunnel.spec.of_steps import ReportSpec
 from privacyfunnel.spec.spec import Spec
 from privacyfunnel.studio.protecting import EPSILONS, EXACT, THRESHOLDS, Protection
 from privacyfunnel.studio.wishing import BINS, EACH, TOP, Cut
@@ -160,7 +161,7 @@ def recipe_text(
     asked |= {"bins": wishes.bins, "top": wishes.top, "dates": wishes.dates}
     spec = as_keywords.said(Spec, **without_empty(asked)).spec()
     output = f"{slug_of(table.split('.')[0])}-release"
-    return to_text(Recipe(recipe=1, output=output, fit=spec, report=Report(curves=False)))
+    return to_text(Recipe(recipe=1, output=output, fit=spec, report=ReportSpec(curves=False)))
 
 
 def _said(promise: Notion | Spec) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.step import Kind
+from privacyfunnel.tables.filling import FillingSanitiser
 from privacyfunnel.tables.pairs import PairSanitiser
 from privacyfunnel.tables.sanitiser import Sanitiser, Unseen
 from privacyfunnel.tables.wide.redrawing import ModelSanitiser, WorkersSanitiser
@@ -22,4 +23,5 @@ IN_TASKS: dict[Kind, Callable[[Protocol, Unseen], Sanitiser]] = {**SANITISERS, "
 
 def sanitiser_of(protocol: Protocol, unseen: Unseen = "refuse", in_task: bool = False) -> Sanitiser:
     """What draws rows by a protocol, here or in a task of a cluster."""
-    return (IN_TASKS if in_task else SANITISERS)[protocol.step.kind](protocol, unseen)
+    certified = (IN_TASKS if in_task else SANITISERS)[protocol.step.kind](protocol, unseen)
+    return certified if protocol.fill is None else FillingSanitiser(certified)

@@ -51,6 +51,14 @@ def _spill_folder() -> str | None:
         return folder
 
 
+def spill_file() -> Path:
+    """Where a table lies while it is read, if DuckDB cannot read its own file; it goes with the process."""
+    folder = _spill_folder()
+    if folder is None:
+        raise InvalidTable("there is no place for temporary files, which this kind of table needs; set TMPDIR")
+    return Path(folder, token_hex(NAME_BYTES))
+
+
 def literal(text: str) -> str:
     """A text as SQL writes it."""
     return "'" + text.replace("'", "''") + "'"

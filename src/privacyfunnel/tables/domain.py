@@ -32,8 +32,8 @@ from privacyfunnel.distribution.column import (
 )
 from privacyfunnel.distribution.raw import Kind
 from privacyfunnel.errors import InvalidDomain
-from privacyfunnel.protocols.json_file import LONGEST_TEXT, MOST_BYTES, MOST_COLUMNS
-from privacyfunnel.tables.mistakes import SHOWN, parsed, words_for
+from privacyfunnel.protocols.json_file import LONGEST_TEXT, MOST_BYTES, MOST_COLUMNS, SHOWN
+from privacyfunnel.tables.mistakes import parsed, words_for
 
 SCHEMA: Literal["privacyfunnel-domain/1"] = "privacyfunnel-domain/1"
 MOST_LINES = 1_000

@@ -123,7 +123,16 @@ def fitted_in(look: Look, names: Sequence[str], *, secret: bool = False) -> tupl
     """The same for columns that were looked at together with others."""
     fitted = [_fit(look, name, merge=not secret) for name in names]
     made = map(as_secret, fitted) if secret else map(_pointed_out, fitted)
-    return tuple(_told(one, look.profiles[one.column.name]) for one in made)
+    return tuple(_said(_told(one, look.profiles[one.column.name]), look.source) for one in made)
+
+
+def _said(fitted: FittedColumn, source: Grouping) -> FittedColumn:
+    """With what the table itself says of the column."""
+    column, note = fitted.column, source.notes.get(fitted.column.name)
+    about = source.about.get(column.name, "")
+    if about:
+        column = column.model_copy(update={"about": about})
+    return replace(fitted, column=column, notice=f"{fitted.notice}; {note}" if note else fitted.notice)
 
 
 def _pointed_out(fitted: FittedColumn) -> FittedColumn:

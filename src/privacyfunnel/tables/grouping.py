@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
 
@@ -22,6 +23,12 @@ class Grouping(ABC):
     """Columns that cannot be read, and why."""
     types: Mapping[str, pa.DataType] = field(default_factory=dict)
     """Of columns, in a table that says so. Text files do not."""
+    about: Mapping[str, str] = field(default_factory=dict)
+    """What columns are about, in a table that says so."""
+    notes: Mapping[str, str] = field(default_factory=dict)
+    """What is to be said of how columns were read."""
+    codes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """By column, the numbers that stand for its texts in the file."""
 
     def require(self, columns: Sequence[str]) -> None:
         """Refuse names that are not columns of the table, or are columns that cannot be read."""

@@ -11,9 +11,8 @@ from pydantic import ValidationError
 from privacyfunnel.distribution.column import LONGEST_NAME
 from privacyfunnel.distribution.raw import Kind
 from privacyfunnel.errors import InvalidDomain
+from privacyfunnel.protocols.json_file import SHOWN
 
-SHOWN = 60
-"""Letters of a schema, a name or a field that a message quotes."""
 FAMILY_LETTERS = len("privacyfunnel-domain/")
 """Of a schema: what all of its versions have in common."""
 MUST_BE = {

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from privacyfunnel.distribution.column import UNSEEN, Column
 from privacyfunnel.errors import InvalidTable
 from privacyfunnel.protocols.file import to_text
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.variants import without_variants
+from privacyfunnel.tables.filling import beside, read
 from privacyfunnel.tables.published_folder import Said, rows_said
 from privacyfunnel.tables.sources import Source, open_source
 from privacyfunnel.typing import Integers
@@ -82,6 +84,27 @@ def outputs_in_batches(protocol: Protocol, table: Any) -> Iterator[Integers]:
     for batch in source.batches(list(protocol.released_columns)):
         columns = {name: batch.column(name) for name in protocol.released_columns}
         yield reader.outputs(columns, np.ones(batch.num_rows, dtype=np.int64))
+    refuse_strange(source, reader.strange)
+
+
+def rows_in_batches(protocol: Protocol, table: Any) -> Iterator[NDArray[np.int32]]:
+    """y[i, :] of released rows, with what is filled; rows that the protocol never releases are refused at the end."""
+    source = opened_release(protocol, table, None, "utf-8")
+    if protocol.fill is None:
+        yield from (y.astype(np.int32) for y in outputs_in_batches(protocol, source))
+        return
+    source.require(protocol.table_columns)
+    reader, fills = _Reader(protocol), protocol.fill.inside
+    labels = {one.name: as_released(one.column) for one in fills if one.column is not None}
+    for batch in source.batches(list(protocol.table_columns)):
+        columns = {name: batch.column(name) for name in protocol.table_columns}
+        y = reader.outputs(columns, np.ones(batch.num_rows, dtype=np.int64))
+        numbers = []
+        for one in fills:
+            found, strange = read(one, labels.get(one.name), one_array(columns[one.name]))
+            reader.note(repr(one.name), int(strange.sum()))
+            numbers.append(found)
+        yield beside(y.astype(np.int32), np.stack(numbers, axis=1))
     refuse_strange(source, reader.strange)
 
 
@@ -154,14 +177,15 @@ class _Reader:
     def outputs(self, columns: dict[str, Any], counts: Integers) -> Integers:
         codes = [reader.encode(one_array(columns[reader.name])) for reader in self._readers]
         for reader, code in zip(self._readers, codes, strict=True):
-            self._note(repr(reader.name), int(counts[code == UNSEEN].sum()))
+            self.note(repr(reader.name), int(counts[code == UNSEEN].sum()))
         y = self._step.read_back(np.stack(codes, axis=1))
         whole = np.all([code != UNSEEN for code in codes], axis=0)
         many = "the combination of " if len(self._readers) > 1 else ""
-        self._note(many + self._names, int(counts[whole & (y == UNSEEN)].sum()))
+        self.note(many + self._names, int(counts[whole & (y == UNSEEN)].sum()))
         return y[:, None]
 
-    def _note(self, where: str, rows: int) -> None:
+    def note(self, where: str, rows: int) -> None:
+        """That so many rows are none of the protocol's, and where that shows."""
         if rows:
             self.strange[where] = self.strange.get(where, 0) + rows
 
@@ -176,10 +200,12 @@ def as_released(column: Column) -> Column:
 
 def _readers(protocol: Protocol) -> list[Column]:
     """How the columns that tell the outputs are read back."""
-    readers, variants = [as_released(column) for column in protocol.columns], protocol.step.variants
+    numbers = protocol.fill.numbers if protocol.fill is not None else ()
+    readers = [column if column.name in numbers else as_released(column) for column in protocol.columns]
+    variants = protocol.step.variants
     if variants is not None and protocol.variant is not None:
-        numbers = tuple(range(int(variants.max()) + 1))
-        readers.append(Column(name=protocol.variant, kind="integer", labels=numbers))
+        places = tuple(range(int(variants.max()) + 1))
+        readers.append(Column(name=protocol.variant, kind="integer", labels=places))
     return readers
 
 

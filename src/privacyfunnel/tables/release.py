@@ -18,6 +18,7 @@ from privacyfunnel.drawing.kernel import permutation
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.protocols.file import digest_of
+from privacyfunnel.protocols.fill import NOT_KEYED
 from privacyfunnel.protocols.own_table import OwnRows
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.variants import without_variants
@@ -25,6 +26,7 @@ from privacyfunnel.tables.by_step import sanitiser_of
 from privacyfunnel.tables.changes import as_it_was, check_all_known, check_joined
 from privacyfunnel.tables.draws import Draws, Fresh, FromMemory
 from privacyfunnel.tables.earlier_releases import tables_of, with_histories
+from privacyfunnel.tables.formats import sheet_of
 from privacyfunnel.tables.frames import like
 from privacyfunnel.tables.internal_copy import Internal, Kept, kept_inside
 from privacyfunnel.tables.release_note import Release
@@ -32,6 +34,7 @@ from privacyfunnel.tables.remembered.memory import Remember, in_batches, people_
 from privacyfunnel.tables.sanitiser import Sanitiser, Unseen, check_unseen
 from privacyfunnel.tables.sources import BATCH_ROWS, Source, open_source
 from privacyfunnel.tables.writing import check_output, format_of, plain, table_writer, whole_file
+from privacyfunnel.tables.writing_others import described
 
 SHUFFLE_ROWS = 32_000_000
 """Rows shuffled in memory at a time; larger tables are dealt into that many rows' worth of piles first."""
@@ -66,7 +69,7 @@ def sanitise(
 ) -> Any:
     """Draw a released row for every row of `table`, or for those `where` a condition is met.
 
-    With `output`, rows stream into that file (.csv, .csv.gz or .parquet) and a `Release` comes back.
+    With `output`, rows go into that file (of a format in writing.FORMATS) and a `Release` comes back.
     Without, the released table comes back, of the same kind as `table` (Arrow, for a path). `internal` is a copy for
     the house, in which rows have the column that says whose they are: a follow-up is drawn from it.
 
@@ -112,6 +115,8 @@ def _asked(
     protocol: Protocol, released: Any, remember: str | Path | None, person: str | None, changed: str
 ) -> Remember | None:
     """How people are known again, by their key; a follow-up needs that, or what was released of them."""
+    if protocol.fill is not None and remember is not None:
+        raise InvalidInput(NOT_KEYED)
     if protocol.before is None and released is not None:
         raise InvalidInput("this protocol follows no earlier release, so it is drawn without what was released before")
     if protocol.before is None or remember is not None:
@@ -160,10 +165,11 @@ def release_rows(
     if note is not None and release.warns:
         check_output(note, force)
     rows, own = 0, OwnRows(sanitiser.own_columns)
+    schema = described(sanitiser.schema(), source.about, source.codes)
     with (
         kept_inside(internal, sanitiser, source, digest) as kept,
         _noted(note, release),
-        table_writer(target, sanitiser.schema(), release.metadata(), force) as write,
+        table_writer(target, schema, release.metadata(), force) as write,
     ):
         for y in _released_codes(draws, sanitiser, source, randomness, keep_order, progress, internal, kept, own):
             write(sanitiser.release(y))
@@ -180,7 +186,7 @@ def check_target(table: Any, output: str | Path, force: bool) -> Path:
     """Where to write, if that can be: before a ledger is asked, and once more before it is written."""
     target = Path(output)
     format_of(target)
-    check_output(target, force, (table if isinstance(table, Path) else Path(table),) if _is_path(table) else ())
+    check_output(target, force, (sheet_of(Path(table))[0],) if _is_path(table) else ())
     return target
 
 
@@ -191,7 +197,8 @@ def _summary(
     return Release(
         rows,
         attributes=sanitiser.attributes,
-        dropped=tuple(name for name in source.columns if name not in protocol.attributes),
+        dropped=tuple(name for name in source.columns if name not in protocol.table_columns),
+        filled=protocol.fill.names if protocol.fill is not None else (),
         drawn=draws.drawn,
         shuffled=not keep_order,
         secure=seed is None,

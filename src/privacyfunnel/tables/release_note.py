@@ -86,6 +86,8 @@ class Release:
     """Whether rows were redrawn by a model of the table."""
     following: bool = False
     """Whether rows were drawn from earlier ones of the same people, too."""
+    filled: tuple[str, ...] = ()
+    """Columns that were drawn from a private model, given the released values of the row."""
     own: OwnTable | None = None
     """What became of the rows of the table; of a release on a cluster that is not known."""
 
@@ -109,7 +111,7 @@ class Release:
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON; what follows from the rows of the table, and not from the released ones, is apart."""
         content = asdict(self)
-        for name in STEWARD_ONLY:
+        for name in (*STEWARD_ONLY, *([] if self.filled else ["filled"])):
             content.pop(name)
         own = {
             "own_table": self.own.as_dict() if self.own is not None else None,
@@ -129,6 +131,7 @@ class Release:
             "randomness": randomness,
             "counting": self.counting,
             "mind": list(self.mind),
+            **({"filled": list(self.filled)} if self.filled else {}),
             **({"protocol": self.protocol} if self.protocol is not None else {}),
             **({"variant_column": VARIANT.format(self.variant)} if self.variant is not None else {}),
         }

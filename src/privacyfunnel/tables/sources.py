@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from weakref import finalize
 
 import duckdb
 import pyarrow as pa
@@ -16,8 +17,10 @@ import pyarrow.parquet as pq
 
 from privacyfunnel.distribution import raw
 from privacyfunnel.errors import InvalidInput, InvalidTable
+from privacyfunnel.tables.converting import converted
 from privacyfunnel.tables.csv_files import check_gzip, csv_layout
 from privacyfunnel.tables.database import clear_errors, connect, hearing, literal
+from privacyfunnel.tables.formats import OTHERS, READ, sheet_of
 from privacyfunnel.tables.frames import taken_apart
 from privacyfunnel.tables.grouping import Grouping
 from privacyfunnel.tables.where import condition
@@ -38,6 +41,8 @@ class Source(Grouping):
     connection: duckdb.DuckDBPyConnection
     path: Path | None = None
     parquet: bool = False
+    converted: bool = False
+    """Whether its rows were put into another file, for DuckDB to read."""
     stamp: tuple[int, int, int] | None = None
     """What a file has while nobody changes it; see `_stamp`."""
     view: str = VIEW
@@ -121,7 +126,7 @@ class Source(Grouping):
 
     def hold(self, columns: Sequence[str]) -> None:
         """Only text files are held: other tables are read fast enough. DuckDB spills what is too much."""
-        if self.path is None or self.parquet:
+        if self.path is None or self.parquet or self.converted:
             return
         table = f"CREATE OR REPLACE TEMP TABLE {HELD} AS SELECT {self._listed(columns)} FROM {self.view}"
         with clear_errors(self.name):
@@ -173,7 +178,7 @@ def open_source(
     where: str | None = None,
     secrets: Sequence[str] = (),
 ) -> Source:
-    """Open a path (CSV, CSV.GZ, Parquet, JSON lines), a DataFrame, or what else speaks the Arrow C stream.
+    """Open a path (see READ), a DataFrame, or what else speaks the Arrow C stream.
 
     Of its rows, those that meet the condition `where`, which is not about `secrets`.
     """
@@ -187,8 +192,11 @@ def open_source(
 
 
 def _open_path(path: Path, delimiter: str | None, encoding: str) -> Source:
-    _check_path(path)
-    stamp = _stamp(path)
+    file, _ = sheet_of(path)
+    _check_path(file)
+    stamp = _stamp(file)
+    if file.suffix.lower() in OTHERS:
+        return _open_converted(path, file, stamp, encoding)
     suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
     packed = suffixes[-1:] == [".gz"]
     kind = suffixes[-2] if packed and len(suffixes) > 1 else "".join(suffixes[-1:])
@@ -219,7 +227,7 @@ def _open_path(path: Path, delimiter: str | None, encoding: str) -> Source:
         names, layout = csv_layout(path, delimiter, encoding)
         options |= layout | {"compression": "'gzip'" if packed else "'none'"}
     else:
-        raise InvalidTable(f"{path} should end in .csv, .csv.gz, .tsv, .parquet or .jsonl")
+        raise InvalidTable(f"{path} should end in {READ}")
     _check_names(names, str(path))
     aliases = ", ".join(f"c{i}" for i in range(len(names)))
     with clear_errors(str(path)):
@@ -233,6 +241,28 @@ def _open_path(path: Path, delimiter: str | None, encoding: str) -> Source:
         stamp=stamp,
         unusable=unusable,
         types=types,
+    )
+
+
+def _open_converted(path: Path, file: Path, stamp: tuple[int, int, int] | None, encoding: str) -> Source:
+    """A file that DuckDB does not read, by way of Parquet."""
+    found, connection = converted(path, encoding), connect()
+    finalize(connection, found.held.unlink, missing_ok=True)
+    _check_names(found.names, str(path))
+    with clear_errors(str(path)):
+        connection.execute(found.view(VIEW, _call("read_parquet", found.held, {"hive_partitioning": "0"})))
+        kinds = connection.sql(f"SELECT * FROM {VIEW} LIMIT 0").to_arrow_table().schema.types
+    return Source(
+        connection=connection,
+        columns=found.names,
+        name=str(path),
+        path=file,
+        converted=True,
+        stamp=stamp,
+        types=dict(zip(found.names, kinds, strict=True)),
+        about=found.about,
+        notes=found.notes,
+        codes=found.codes,
     )
 
 
@@ -296,9 +326,8 @@ def _open_object(table: Any) -> Source:
     _check_names(names, "the table")
     if not any(map(len, arrays)):
         raise InvalidTable("the table has no rows")
-    for name, array in zip(names, arrays, strict=True):
-        if name not in unusable and raw.unusable(array.type):
-            unusable[name] = raw.unusable(array.type)
+    found = {name: raw.unusable(array.type) for name, array in zip(names, arrays, strict=True)}
+    unusable = {name: why for name, why in found.items() if why} | unusable
     held = {
         f"c{i}": array.cast(pa.float32()) if pa.types.is_float16(array.type) else array
         for i, (name, array) in enumerate(zip(names, arrays, strict=True))

@@ -21,13 +21,14 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from privacyfunnel.errors import OutputRefused
+from privacyfunnel.tables.writing_others import EXCEL, STATISTICAL, whole_into
 
 Write = Callable[[pa.RecordBatch], None]
 NAME_BYTES = 4
 """Of hidden files beside an output: enough that two at a time differ, and a name is hardly longer."""
 SHOWN = 200
 """Letters of a path that a message quotes: it may be refused for being too long."""
-FORMATS = (".csv", ".csv.gz", ".parquet")
+FORMATS = (".csv", ".csv.gz", ".parquet", *STATISTICAL, EXCEL)
 
 
 def format_of(path: Path) -> str:
@@ -143,6 +144,9 @@ def rows_into(file: IO[bytes], kind: str, schema: pa.Schema, metadata: dict[str,
         # No name and no time go into the file: it tells the released rows, and nothing of its making.
         with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed, _csv(packed, schema) as write:
             yield write
+    elif kind in (*STATISTICAL, EXCEL):
+        with whole_into(file, kind, schema) as write:
+            yield lambda batch: write(plain(batch, schema))
     else:
         with _csv(file, schema) as write:
             yield write

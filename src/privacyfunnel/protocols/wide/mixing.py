@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 
 from privacyfunnel.numeric.compiled import compiled
+from privacyfunnel.protocols.wide.rule import ROOM
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 TRIES = 24
 """Partners that are tried for a value in one neighbourhood before it waits for a larger one."""
-ROOM = 1e-7
-"""By which part of them groups may lie beyond what was aimed at; what is allowed is ten times as far."""
 
 
 @compiled

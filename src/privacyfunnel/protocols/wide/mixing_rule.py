@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from privacyfunnel.protocols.wide.groups import Groups
 from privacyfunnel.protocols.wide.mixing import in_classes, mix_up
-from privacyfunnel.protocols.wide.partners import Pairs, differing
+from privacyfunnel.protocols.wide.partners import Pairs, along, differing
 from privacyfunnel.protocols.wide.rule import RARE, RESERVE_BITS, SHARE_BITS, Plan
 from privacyfunnel.typing import Integers, Matrix, Vector
 
@@ -219,17 +219,11 @@ def _mixed(
     start, cells = np.empty(most + 1, np.int64), np.empty(most * roles, np.int32)
     mass = np.empty(most * roles, np.int64)
     start[0] = 0
-    strides = [math.prod(sizes[j + 1 :]) for j in range(len(sizes))]
     count = 0
     for changed in differing(rule.order):
         if len(changed) > reach or not active.any():
             break
-        offsets = np.zeros(1, dtype=np.int64)
-        for j in changed:
-            offsets = (offsets[:, None] + strides[j] * np.arange(sizes[j])).ravel()
-        kept = [j for j in range(len(sizes)) if j not in changed]
-        lengths = np.array([*(sizes[j] for j in kept), 1], dtype=np.int64)
-        steps = np.array([*(strides[j] for j in kept), 0], dtype=np.int64)
+        offsets, lengths, steps = along(changed, sizes)
         count = mix_up(
             offsets, lengths, steps, of, v, P, N, classes, proportions, slots.first, slots.mixture, slots.role,
             slots.place, slots.base, slots.left, active, start, cells, mass, count,

@@ -61,6 +61,22 @@ def differing(order: Sequence[int]) -> Iterator[tuple[int, ...]]:
         yield tuple(order[:more])
 
 
+def along(changed: Sequence[int], sizes: Sequence[int]) -> tuple[Integers, Integers, Integers]:
+    """Offsets of the values that differ in `changed` columns alone; lengths of the other columns, and their steps.
+
+    >>> [part.tolist() for part in along((1,), (2, 3))]
+    [[0, 1, 2], [2, 1], [3, 0]]
+    """
+    strides = [math.prod(sizes[j + 1 :]) for j in range(len(sizes))]
+    offsets = np.zeros(1, dtype=np.int64)
+    for j in changed:
+        offsets = (offsets[:, None] + strides[j] * np.arange(sizes[j])).ravel()
+    kept = [j for j in range(len(sizes)) if j not in changed]
+    lengths = np.array([*(sizes[j] for j in kept), 1], dtype=np.int64)
+    steps = np.array([*(strides[j] for j in kept), 0], dtype=np.int64)
+    return offsets, lengths, steps
+
+
 def partners(
     sizes: Sequence[int], order: Sequence[int], need: Integers, give: Integers, distance: Vector
 ) -> tuple[Pairs, Integers]:
@@ -70,17 +86,11 @@ def partners(
     pairs = Pairs(
         np.empty(most, np.int32), np.empty(most, np.int32), np.empty(most, np.int64), np.empty(most, np.int64)
     )
-    strides = [math.prod(sizes[j + 1 :]) for j in range(len(sizes))]
     count = 0
     for changed in differing(order):
         if not need.any() or not give.any():
             break
-        offsets = np.zeros(1, dtype=np.int64)
-        for j in changed:
-            offsets = (offsets[:, None] + strides[j] * np.arange(sizes[j])).ravel()
-        kept = [j for j in range(len(sizes)) if j not in changed]
-        lengths = np.array([*(sizes[j] for j in kept), 1], dtype=np.int64)
-        steps = np.array([*(strides[j] for j in kept), 0], dtype=np.int64)
+        offsets, lengths, steps = along(changed, sizes)
         count = pair_up(
             offsets, lengths, steps, need, give, distance, pairs.first, pairs.second, pairs.m, pairs.n, count
         )

@@ -70,7 +70,7 @@ class Ledger:
     def people(self, release: Mapping[str, Any]) -> PeopleFile:
         """The records of a release."""
         return PeopleFile.open(
-            self.chain.folder / f"{release['records']}.people", release["records"], int(release["blocks"])
+            self.chain.folder / f"{release['records']}.people", release["records"], int(release["outputs"])
         )
 
     def keep(self, protocol: Protocol) -> str:

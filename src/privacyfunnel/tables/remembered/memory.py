@@ -134,9 +134,9 @@ def people_of_table(protocol: Protocol, asked: Remember, source: Grouping, unsee
     ledger = open_ledger(asked.key)
     past, tally = _Protocols.of(ledger, protocol), Tally()
     look = past.look(ledger, source, asked.person, unseen)
-    looker, blocks = look.opened(), protocol.releases
+    looker, outputs = look.opened(), protocol.releases
     released = [Earlier(past.number[line["drawing"]], ledger.people(line)) for line in ledger.releases]
-    with Piles(look.kind) as piles, PeopleWriter.at(ledger.chain.folder, blocks) as writer:
+    with Piles(look.kind) as piles, PeopleWriter.at(ledger.chain.folder, outputs) as writer:
         for records in read(look, looker):
             piles.add(records)
         _refuse(looker.strangers, protocol, unseen)
@@ -241,7 +241,7 @@ def _settled(
             "several rows tell of a person is promised nowhere; keep one row for each",
             steward_only=True,
         )
-    return np.concatenate(others) if others else np.empty(0, dtype=kind_of(writer.blocks))
+    return np.concatenate(others) if others else np.empty(0, dtype=kind_of(writer.outputs))
 
 
 def _allowed(past: _Protocols, ledger: Ledger, source: Grouping, tally: Tally) -> list[Level]:
@@ -322,7 +322,7 @@ def _line(
         "protocol": ledger.keep(protocol),
         "protocol_digest": digest_of(protocol),
         "drawing": past.digests[0],
-        "blocks": protocol.releases,
+        "outputs": protocol.releases,
         "follows": [drawing_digest(one) for one in protocol.earlier],
         "records": records,
         "promise": (ledger.limit or kind_of_promise(protocol)).as_dict(),

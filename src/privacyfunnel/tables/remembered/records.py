@@ -1,7 +1,7 @@
 """Records of people: who, from which values, got which output. Sorted by who, in memory or on disk.
 
 Nobody is named. A person is 128 bits of AES-CMAC(k; identifier), and a mark, 64 more bits with which the same person
-from the same values is known again. To who has no key, records tell how many people there were, and outputs.
+from the same values is known again. To somebody without the key, records tell how many people there were, and outputs.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ LARGEST_SHIFT = 56
 """Bits below the first byte."""
 
 
-def kind_of(blocks: int, marks: int = 1, *, compared: bool = False) -> np.dtype[np.void]:
-    """A record: the two halves of the person, marks, and the outputs of the blocks; whether their values are as before.
+def kind_of(outputs: int, marks: int = 1, *, compared: bool = False) -> np.dtype[np.void]:
+    """A record: the two halves of the person, marks, an output for each release; whether their values are as before.
 
     The last is for tables of what people were and are, and only while a table is gone through.
     """
-    fields = [("hi", "<u8"), ("lo", "<u8"), ("mark", "<u8", (marks,)), ("y", "<i4", (blocks,))]
+    fields = [("hi", "<u8"), ("lo", "<u8"), ("mark", "<u8", (marks,)), ("y", "<i4", (outputs,))]
     return np.dtype([*fields, ("same", "<u4")] if compared else fields)
 
 
@@ -124,7 +124,7 @@ class PeopleFile:
         return cls(len(records), lambda low, high: records[low:high])
 
     @classmethod
-    def open(cls, path: Path, digest: str, blocks: int) -> PeopleFile:
+    def open(cls, path: Path, digest: str, outputs: int) -> PeopleFile:
         """The records of a file, which must be the one that was written."""
         try:
             with path.open("rb") as file:
@@ -135,7 +135,7 @@ class PeopleFile:
             raise InvalidLedger(
                 f"the ledger's file {path} is gone or cannot be read; get it from your backup"
             ) from None
-        kind = kind_of(blocks)
+        kind = kind_of(outputs)
         rows, rest = divmod(path.stat().st_size - HEADER_BYTES, kind.itemsize)
         if found != digest or not header.startswith(MAGIC) or rest:
             raise InvalidLedger(f"the ledger's file {path} was changed; get the original")
@@ -191,7 +191,7 @@ class PeopleWriter:
     """A new file of records; it gets its name, which is its digest, when it is kept."""
 
     folder: Path
-    blocks: int
+    outputs: int
     rows: int = 0
     _digest: Any = field(default_factory=hashlib.sha256)
     _file: IO[bytes] | None = None
@@ -219,14 +219,14 @@ class PeopleWriter:
 
     @classmethod
     @contextmanager
-    def at(cls, folder: Path, blocks: int) -> Iterator[PeopleWriter]:
+    def at(cls, folder: Path, outputs: int) -> Iterator[PeopleWriter]:
         """A writer whose file is gone at the end unless it was kept."""
-        writer = cls(folder, blocks)
+        writer = cls(folder, outputs)
         part = folder / f".{secrets.token_hex(NAME_BYTES)}.part"
         try:
             with open(part, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
                 writer._file = file
-                writer._put((MAGIC + f" blocks={blocks}\n".encode()).ljust(HEADER_BYTES))
+                writer._put((MAGIC + f" outputs={outputs}\n".encode()).ljust(HEADER_BYTES))
                 yield writer
         except OSError as trouble:
             raise OutputRefused(f"{folder} was not written: {trouble.strerror}") from None

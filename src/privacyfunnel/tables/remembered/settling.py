@@ -87,7 +87,7 @@ def settle(
     of the protocol that p follows; what a follow-up is drawn from was drawn with it. `staying` tells whose row stays
     what it was.
     """
-    n, blocks = len(today), today["y"].shape[1]
+    n, outputs = len(today), today["y"].shape[1]
     past = _Past.of(today, earlier)
     before = past.before(follows)
     moved = past.moved & ~past.own
@@ -103,7 +103,7 @@ def settle(
     tally.changed += int((differs | moved).sum())
     if changed == "keep":
         tally.stuck += int(moved.sum())
-    released = np.empty(n, dtype=kind_of(blocks))
+    released = np.empty(n, dtype=kind_of(outputs))
     for name in ("hi", "lo", "y"):
         released[name] = today[name]
     released["mark"] = today["mark"][:, :1]

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from privacyfunnel.errors import InvalidInput, InvalidTable, OutputRefused, PrivacyFunnelError
+from privacyfunnel.protocols.fill import NOT_ON_A_CLUSTER
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.variants import without_variants
 from privacyfunnel.tables.release_note import Release
@@ -89,6 +90,8 @@ def sanitise_spark(
     With `remember` and `person`, people who were released before keep their row; key and ledger lie with the driver.
     """
     check_unseen(protocol, unseen)
+    if protocol.fill is not None:
+        raise InvalidInput(NOT_ON_A_CLUSTER)
     asked = Remember.asked(remember, person, changed, protocol)
     if asked is None and protocol.before is not None:
         raise InvalidInput("on Spark a follow-up is drawn with the key of what it follows (--remember, --person)")

@@ -22,7 +22,7 @@ from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.wide import certify_plan
 from privacyfunnel.protocols.protocol import Protocol
-from privacyfunnel.protocols.wide.by_model import ByModel, plan_by
+from privacyfunnel.protocols.wide.by_model import TWO, ByModel, plan_by
 from privacyfunnel.protocols.wide.listed import ListRule
 from privacyfunnel.protocols.wide.mixing_rule import MOST_SECRETS, MixingRule
 from privacyfunnel.protocols.wide.noisy_tables import TableNoise
@@ -33,9 +33,6 @@ from privacyfunnel.tables.wide.all_pairs import gaussian_marginals, noise_on_pai
 from privacyfunnel.tables.wide.choosing import too_many
 from privacyfunnel.tables.wide.marginals import exact_marginals, private_marginals
 from privacyfunnel.typing import Integers
-
-TWO = 2
-"""Values of the secret that pairs of combinations are for; with more, combinations are mixed in larger groups."""
 
 
 def fit_wide(

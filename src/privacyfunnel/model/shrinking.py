@@ -1,0 +1,58 @@
+"""Shrinking: conditional probabilities from a noisy table, pulled towards those that need fewer cells.
+
+M[a, v] are noisy counts with variance s² of people with parents a and value v, N[a] their sums, and p[a, v] what is
+expected with one parent fewer. If P(v | a) has mean p and variance θ p, the best guess of the deviation d = M − N p is
+
+    λ d,   λ = N² θ p / (N² θ p + s²),   θ = max(0, Σ (d² − s²) / Σ N² p),
+
+with θ so estimated from the whole table (empirical Bayes). No people are here but those in noisy counts.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from privacyfunnel.protocols.channel import UNIT
+from privacyfunnel.typing import Integers, Matrix, Vector
+
+LEAST = 1e-12
+"""Below this a sum of people is none."""
+
+
+def nearest_counts(counts: Vector, people: float) -> Vector:
+    """max(counts − t, 0) with the sum `people`: the nearest counts that are not negative."""
+    falling = np.sort(counts)[::-1]
+    above, k = np.cumsum(falling), np.arange(1, falling.size + 1)
+    last = int(np.flatnonzero(falling * k > above - people)[-1])
+    return np.asarray(np.maximum(counts - (above[last] - people) / (last + 1), 0.0))
+
+
+def shrunk(table: Vector, alone: Vector, variance: float, people: int) -> Matrix:
+    """P(v | a) for all combinations a of the parents, from a noisy table with v last, one parent after the other."""
+    shape, size = table.shape[:-1], table.shape[-1]
+    chances: Matrix = (alone / alone.sum())[None, :]
+    for k in range(1, len(shape) + 1):
+        part = table.sum(axis=tuple(range(k, len(shape)))).reshape(-1, size)
+        chances = _towards(part, np.repeat(chances, shape[k - 1], axis=0), variance * math.prod(shape[k:]), people)
+    return chances
+
+
+def _towards(table: Matrix, expected: Matrix, variance: float, people: int) -> Matrix:
+    counts = nearest_counts(table.sum(axis=1), people)[:, None]
+    deviation = table - counts * expected
+    scale = float((counts**2 * expected).sum())
+    theta = max(0.0, float((deviation**2 - variance).sum()) / scale) if scale > 0 else 0.0
+    signal = counts**2 * theta * expected
+    found = np.maximum(counts * expected + signal / (signal + variance) * deviation, 0.0)
+    total = found.sum(axis=1, keepdims=True)
+    return np.asarray(np.where(total > LEAST, found / np.maximum(total, LEAST), expected))
+
+
+def in_parts(chances: Matrix) -> Integers:
+    """The same as whole numbers of 2³² that sum to 2³² in every row: rounded down, the rest to the largest."""
+    found = np.floor(chances * UNIT).astype(np.int64)
+    largest = chances.argmax(axis=1)
+    found[np.arange(len(found)), largest] += UNIT - found.sum(axis=1)
+    return np.asarray(found)

@@ -1,0 +1,105 @@
+"""The step "fill" in a file: the columns that are drawn given the released values of the row."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, Field
+
+from privacyfunnel.distribution.column import Column
+from privacyfunnel.distribution.gaussian import MOST_SIGMA, MOST_TABLES
+from privacyfunnel.distribution.noise import MOST_DELTA, MOST_EPSILON
+from privacyfunnel.errors import InvalidProtocol
+from privacyfunnel.protocols.fill import Fill, Filled, FillNoise, Grid, Inside
+from privacyfunnel.protocols.json_file import LONGEST_TEXT, MOST_COLUMNS, MOST_VALUES, STRICT, integers
+from privacyfunnel.typing import Integers
+
+MOST_DECIMALS = 15
+"""A float64 has no more digits."""
+
+
+class _Filled(BaseModel):
+    model_config = STRICT
+
+    name: str = Field(max_length=LONGEST_TEXT)
+    parents: tuple[str, ...] = Field(max_length=MOST_COLUMNS)
+    weights: tuple[tuple[int, ...], ...] = Field(min_length=1, max_length=MOST_VALUES)
+    """For every combination of the parents' values, in C order: 2³²·P(v) of every value v."""
+
+
+class _Inside(BaseModel):
+    model_config = STRICT
+
+    name: str = Field(max_length=LONGEST_TEXT)
+    grid: Grid
+    decimals: int = Field(ge=0, le=MOST_DECIMALS)
+    column: Column | None
+    parts: tuple[tuple[int, int, int, int], ...] = Field(max_length=MOST_VALUES)
+    """Value, first, last, 2³²·P: numbers from first to last are equally likely."""
+
+
+class _FillNoise(BaseModel):
+    model_config = STRICT
+
+    epsilon: float = Field(gt=0, le=MOST_EPSILON)
+    delta: float = Field(gt=0, le=MOST_DELTA)
+    choosing: float = Field(ge=0, le=MOST_EPSILON)
+    sigma: float = Field(gt=0, le=MOST_SIGMA)
+    tables: int = Field(ge=1, le=MOST_TABLES)
+
+
+class FillInFile(BaseModel):
+    """Columns that are drawn from a private model, given the released values of the row."""
+
+    model_config = STRICT
+
+    step: Literal["fill"]
+    filled: tuple[_Filled, ...] = Field(max_length=MOST_COLUMNS)
+    """In the order in which they are drawn."""
+    inside: tuple[_Inside, ...] = Field(max_length=MOST_COLUMNS)
+    """How the values of filled columns, and ranges of kept ones, become values that are written."""
+    order: tuple[str, ...] = Field(min_length=1, max_length=MOST_COLUMNS)
+    """All released columns, as the table has them."""
+    noise: _FillNoise
+    """Discrete Gaussian noise on the tables of the model: its ε₀ and δ₀ add to those of the kept columns."""
+
+
+def plain_fill(fill: Fill) -> dict[str, Any]:
+    """A fill as plain data."""
+    return {
+        "step": "fill",
+        "filled": [
+            {"name": one.name, "parents": list(one.parents), "weights": one.weights.tolist()} for one in fill.filled
+        ],
+        "inside": [
+            {
+                "name": one.name,
+                "grid": one.grid,
+                "decimals": one.decimals,
+                "column": one.column.model_dump() if one.column is not None else None,
+                "parts": one.parts.tolist(),
+            }
+            for one in fill.inside
+        ],
+        "order": list(fill.order),
+        "noise": dict(vars(fill.noise)),
+    }
+
+
+def fill_in(found: FillInFile) -> Fill:
+    """The fill; whether it fits its protocol is found when that is made."""
+    filled = tuple(Filled(one.name, one.parents, integers(one.weights)) for one in found.filled)
+    inside = tuple(Inside(one.name, one.grid, one.decimals, one.column, _parts(one.parts)) for one in found.inside)
+    return Fill(filled, inside, found.order, FillNoise(**found.noise.model_dump()))
+
+
+def _parts(parts: tuple[tuple[int, int, int, int], ...]) -> Integers:
+    return integers(parts) if parts else np.empty((0, 4), dtype=np.int64)
+
+
+def checked_noise(fill: Fill, before: float, level: float) -> Fill:
+    """The fill, if noise of the stated size has the stated ε₀ and δ₀."""
+    if not fill.noise.kept(before, level):
+        raise InvalidProtocol("noise of the stated size does not have the ε₀ and δ₀ that the fill states")
+    return fill
