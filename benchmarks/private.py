@@ -87,7 +87,7 @@ def sources() -> list[Source]:
     import pyarrow as pa
     import pyarrow.csv
 
-    from privacyfunnel.cli.demo import ATTRIBUTES, WISHES
+    from privacyfunnel.cli.demonstration import ATTRIBUTES, WISHES
     from privacyfunnel.population import people
     from privacyfunnel.tables.counting import count_table
     from privacyfunnel.tables.fitting import Wishes

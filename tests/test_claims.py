@@ -12,6 +12,9 @@ import pytest
 from tools import proofs
 
 from claimed import README, pages, sentences, text_of
+from golden.cases import Chain
+from golden.running import run_all
+from golden.tables import make_people
 
 ROOT = Path(__file__).resolve().parents[1]
 REGISTER = tomllib.loads((ROOT / "docs" / "claims.toml").read_text(encoding="utf-8"))
@@ -110,6 +113,18 @@ def test_the_figures_of_the_readme_are_those_of_the_demo():
     assert beliefs in text
     after = [before * told[f"released/{lift}_lift"] for lift in ("smallest", "largest")]
     assert f"{after[0]:.0%} to {after[1]:.0%} with the released row" in text
+
+
+def test_the_first_example_is_kept_for_the_people_of_its_table(tmp_path, noise_with_seed):
+    """Its columns are few enough for 20,000 people and the usual noise: no other command may come first."""
+    pages_with_it = [ROOT / README, ROOT / "docs" / "index.md", ROOT / "docs" / "faithful.md"]
+    first = {re.search(r"^funnel fit .*$", page.read_text(encoding="utf-8"), re.MULTILINE)[0] for page in pages_with_it}
+    (line,) = first
+    make_people(tmp_path)
+    chain = Chain("people", {"fit": line.removeprefix("funnel ").replace("demo/", "")})
+    ((_, code, said),) = run_all(chain, tmp_path, noise_with_seed, "--json")
+    assert code == 0
+    assert json.loads(said)["aim"]["holds"]
 
 
 def test_every_support_is_there():

@@ -300,7 +300,7 @@ MUTATIONS = {
     ),
     "columns published that no protocol released": Mutation(
         "belonging",
-        "extra = [name for name in source.columns if name not in protocol_here.released_columns]",
+        "extra = [name for name in source.columns if name not in protocol_here.table_columns]",
         "extra: list[str] = []",
         ("publishing/test_publish.py::test_other_columns_and_other_values_are_refused",),
     ),

@@ -11,7 +11,7 @@ import vl_convert as vlc
 
 import privacyfunnel as pf
 from privacyfunnel.attacks.findings import findings
-from privacyfunnel.cli.demo import ATTRIBUTES, HEIGHTS, PEOPLE, WEIGHTS
+from privacyfunnel.cli.demonstration import ATTRIBUTES, HEIGHTS, PEOPLE, WEIGHTS
 from privacyfunnel.population import people
 from privacyfunnel.promises.limits import Limits
 

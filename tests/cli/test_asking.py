@@ -85,6 +85,27 @@ def test_a_fit_without_a_promise_shows_what_each_would_keep_and_proposes_one(
     assert typed(alone["next"][2:-2]).epsilon == proposed["epsilon"]
 
 
+def test_columns_that_are_not_named_are_proposed_without_what_nobody_would_release(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made = [
+        f"P{i},{20 + i % 60},{'mf'[i % 2]},{'yes' if i % 7 < 2 else 'no'},{int(i % 7 < 2)},{0.3 + i % 97 / 30:.3f}"
+        for i in range(2_000)
+    ]
+    head = 'person id,"age, in years",sex,diagnosis,diagnosis_code,survey weight'
+    (tmp_path / "people é.csv").write_text("\n".join([head, *made]), encoding="utf-8")
+    for asked in (["fit"], ["tradeoff", "--epsilons", "0.2,0.5"]):
+        code, data, _ = said(capsys, *asked, "people é.csv", "--secret", "diagnosis", "--json")
+        assert code == 0
+        told = json.loads(data)["steward_only"]
+        assert told["left_out"].keys() == {"person id", "diagnosis_code", "survey weight"}
+        assert typed(told["next"][2:-2]).columns == ("age, in years", "sex")
+    code, shown, _ = said(capsys, "fit", "people é.csv", "--secret", "diagnosis", "--leave-out", "sex")
+    assert "it repeats diagnosis" in shown
+    assert "--columns '\"age, in years\"' --epsilon" in shown
+    code, _, heard = said(capsys, "fit", "people é.csv", "--secret", "diagnosis", "--leave-out", "size")
+    assert (code, "no column 'size'" in heard) == (2, True)
+
+
 @pytest.mark.parametrize(("kind", "needs"), [("alip", "--set lower"), ("belief", "--epsilon")])
 def test_without_a_promise_a_kind_that_is_not_said_by_one_epsilon_says_what_it_needs(folder, kind, needs, capsys):
     code, _, heard = said(capsys, "fit", folder / "people.csv", "--secret", "obese", "--notion", kind)

@@ -184,9 +184,17 @@ def test_fit_refuses_the_past_without_a_protocol(folder, capsys):
     assert "--set person needs --set after" in said
 
 
-def test_other_commands_refuse_a_follow_up_in_a_line(folder, capsys):
-    said = refusal(capsys, "report", folder / "second.json", "--table", folder / "people.csv", "-o", folder / "r.html")
-    assert "this protocol follows another" in said
+def test_a_page_with_the_table_tells_its_owner_the_levels_of_a_follow_up(folder, tmp_path, capsys):
+    asked = ["report", folder / "second.json", "--table", folder / "people.csv", "-o", tmp_path / "r.html", "--json"]
+    assert funnel(*asked) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["steward_only"]["certificate"]["level"] > 0
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "Privacy report" in page
+    assert "For you alone: do not publish this page." in page
+    assert "The first 2 releases together: " in page
+    assert funnel("report", folder / "second.json", "--public", "-o", tmp_path / "public.html") == 0
+    assert "For you alone" not in (tmp_path / "public.html").read_text(encoding="utf-8")
 
 
 def test_a_follow_up_with_the_key_tells_new_and_followed_people_apart_and_asks_the_ledger(folder, tmp_path, capsys):

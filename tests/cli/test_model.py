@@ -259,15 +259,25 @@ def test_a_model_is_audited_by_itself_and_on_a_table_the_steward_is_told_what_at
     assert "no theorem says" in capsys.readouterr().err
 
 
+def test_a_page_with_the_table_tells_its_owner_what_a_trial_release_leaves_of_it(folder, tmp_path, capsys):
+    page = tmp_path / "report.html"
+    asked = ["report", str(folder / "wide.json"), "--table", str(folder / "people.csv"), "-o", str(page)]
+    assert run([*asked, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["steward_only"]
+    assert {"own_table", "on_the_table", "expected_errors"} <= set(told)
+    assert "three_risks" not in told
+    text = page.read_text(encoding="utf-8")
+    assert "For you alone: do not publish this page." in text
+    assert "An attacker who already knows half of the secrets" in text
+    assert run([*asked, "--force"]) == 0
+    assert "For you alone: an attacker" in " ".join(capsys.readouterr().out.split())
+
+
 @pytest.mark.parametrize(
     ("command", "words"),
     [
         (["estimate", "{table}", "--protocol", "{protocol}"], "the secret of this protocol"),
         (["regress", "{table}", "a ~ b", "--protocol", "{protocol}"], "the secret of this protocol"),
-        (
-            ["report", "{protocol}", "--table", "{table}", "-o", "{output}"],
-            "the page is made with --public",
-        ),
         (["publish", "{table}", "--protocol", "{protocol}", "-o", "{output}", *PUBLISHED], "called like the secret"),
         (["sanitise", "{table}", "--protocol", "{protocol}", "-o", "{output}", "--unseen", "draw"], "cannot draw rows"),
         (["sanitise", "{table}", "--protocol", "{protocol}", "-o", "{output}", "--engine", "spark"], ".parquet"),
@@ -297,7 +307,6 @@ def test_a_recipe_with_a_model_goes_from_the_table_to_a_published_folder(folder,
         "private = 1.0",
         "time-limit = 0.0",
         "[report]",
-        "public = true",
         "[publish]",
         'title = "People"',
         'licence = "CC-BY-4.0"',

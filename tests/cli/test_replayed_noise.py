@@ -33,6 +33,8 @@ MECHANISMS = {
     "tables.wide.choosing.noised_in_part": "noised_in_part",
     "tables.wide.all_pairs.gaussian_noised": "gaussian_noised",
     "advice.choosing.noisy_largest": "noisy_largest",
+    "model.fitting.gaussian_noised": "gaussian_noised",
+    "model.fitting.noisy_largest": "noisy_largest",
 }
 """Everything that draws noise, and what it draws with. `noised_above` itself does not know which cells it is handed."""
 DOMAIN = {
@@ -262,6 +264,8 @@ KEPT = {
     "side channels": [*KNOWN, "--columns", "town,job", "--known", "1"],
     "named side channels": [*KNOWN, "--columns", "town,job", "--known", "town"],
     "groups": [*DECLARED, "--set", "group=town:inland=a,b"],
+    "filled columns": [*DECLARED, "--set", "fill=rest", "--private", "16"],
+    "filled columns, and ranges": [*DECLARED, "--set", "fill=job,car", "--private", "16", "--set", "ranges"],
     "some rows": [*DECLARED, "--where", "id >= 0", "--set", "delimiter=,", "--set", "encoding=utf-8"],
     "columns chosen": [*CHOSEN, "--leave-out", "other,car,pet", "--set", "coarsen=auto"],
     "ranges merged": [*DECLARED, "--columns", "town,age", "--set", "coarsen=auto"],

@@ -10,7 +10,7 @@ import signal
 import sys
 import time
 
-from privacyfunnel.cli import app, fitting, publish, run, sanitising  # noqa: F401 - loaded before anything is forked
+from privacyfunnel.cli import app, fitting, publish, running, sanitising  # noqa: F401 - loaded before anything is forked
 from privacyfunnel.publishing import publish as publishing  # noqa: F401 - likewise
 from privacyfunnel.report import page  # noqa: F401 - likewise
 

@@ -119,6 +119,9 @@ PEOPLE = {
         "attack": "audit wide.json --table people.csv --attack",
         "report on the table": "report wide.json --table people.csv -o report.html",
         "sanitise again": f"sanitise people.csv --protocol wide.json {KEY} -o again.csv",
+        "ledger": "ledger show years.key",
+        "sanitise for Parquet": "sanitise people.csv --protocol wide.json -o open.parquet",
+        "run": "run model.toml",
         "associate": "estimate open.csv --protocol wide.json --of height:sex --association",
         "follow": f"fit {FEW} --epsilon 0.6 --set after=wide.json -o after.json",
         "laplace": f"fit {SOME} --epsilon 0.5 --set model --set delta=0 -o laplace.json",
@@ -138,6 +141,9 @@ PEOPLE = {
         "report": "report second.json --public -o statement.html",
         "publish": f"publish open2.csv --protocol second.json {PUBLISHED}",
         "audit what is published": "audit published/protocol.json",
+        "second rows for Parquet": "sanitise people.csv --protocol second.json --released kept.parquet --person name"
+        " -o open2.parquet",
+        "run": "run next.toml",
         "attack": "audit second.json --table people.csv --attack",
         "report on the table": "report second.json --table people.csv -o report.html",
         "compare": "estimate kept2.parquet --protocol second.json --released kept.parquet --person name"

@@ -41,6 +41,22 @@ contact = "data@example.org"
 """
 
 
+MODEL_RECIPE = RECIPE.replace("epsilon = 0.5", "epsilon = 0.5\nmodel = true")
+NEXT_RECIPE = """recipe = 1
+table = "people.csv"
+output = "next"
+[fit]
+secret = "obese"
+columns = ["sex", "town"]
+epsilon = 0.5
+after = "first.json"
+[sanitise]
+person = "name"
+released = ["kept.parquet"]
+[report]
+"""
+
+
 def make_people(folder: Path) -> None:
     """The demo's people, those of a year ago, a recipe, and the protocol that is given."""
     people = population.people(ROWS, seed=1)
@@ -51,7 +67,8 @@ def make_people(folder: Path) -> None:
     (folder / "last-year.csv").write_text(
         population.as_csv({name: column[:LAST_YEAR] for name, column in before.items()}), encoding="utf-8"
     )
-    (folder / "people.toml").write_text(RECIPE, encoding="utf-8")
+    for name, text in {"people": RECIPE, "model": MODEL_RECIPE, "next": NEXT_RECIPE}.items():
+        (folder / f"{name}.toml").write_text(text, encoding="utf-8")
     by_hand(table).save(folder / "hand.json")
 
 

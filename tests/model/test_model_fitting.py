@@ -153,3 +153,17 @@ def test_parts_of_a_distribution_are_whole():
 
 def test_counts_are_moved_to_the_nearest_of_as_many_people():
     assert nearest_counts(np.array([10.0, 3, -2]), 11).tolist() == [9.0, 2.0, 0.0]
+
+
+def test_a_kept_range_is_a_parent_by_its_ranges_and_not_by_what_is_drawn_in_them():
+    rng = np.random.default_rng(0)
+    n = 20_000
+    numbers = rng.integers(0, 40, n)
+    column = Column(name="x", kind="bins", edges=(0, 20, 40), labels=("low", "high"))
+    codes, b = (numbers >= 20).astype(np.int64), (numbers >= 20).astype(np.int64)
+    ranges, other = by_number(column, 0, 4, True), by_label(Column(name="b", kind="text", labels=("p", "q")))
+    cells = {"x": cells_of(ranges, codes, numbers.astype(float)), "b": b}
+    fill = fit_fill({"x": (codes, 2)}, [ranges, other], cells, ["x", "b"], 10.0, 1e-3, 0.1, 0.1)
+    (one,) = fill.filled
+    assert one.parents == ("x",)
+    assert len(one.weights) == 2

@@ -8,7 +8,7 @@ import pytest
 import typer
 
 import privacyfunnel as pf
-from privacyfunnel.cli import run as running
+from privacyfunnel.cli import running
 from privacyfunnel.cli.app import run
 from privacyfunnel.publishing.described import OWN
 from recipes.test_recipe import table

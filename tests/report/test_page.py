@@ -182,7 +182,7 @@ def test_a_broken_promise_is_called_so_and_ends_with_1(folder, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--public", "--table", "people.csv"], "takes no --table"),
+        (["--public", "--table", "people.csv"], "--public cannot be combined with --table"),
         ([], "needs --table"),
         (["--table", "nobody.csv"], "there is no file"),
     ],

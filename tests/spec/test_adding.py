@@ -22,6 +22,7 @@ from privacyfunnel.spec import as_controls, as_flags, as_keywords, as_toml
 from privacyfunnel.spec.key import PANELS, Key, Number, Table, keys_of
 from privacyfunnel.spec.reference import schema, table
 from privacyfunnel.spec.spec import Spec
+from privacyfunnel.studio.others import ELSEWHERE, OWN, others, others_part, place, said_by
 from spec.random_specs import specs
 from spec.test_forms import FORMS
 from spec.typed import typed
@@ -65,6 +66,27 @@ def test_a_field_that_is_added_is_an_option_and_a_key_of_set():
     shown = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200", "TERM": "dumb"}).stdout
     assert "How bright a column is." in shown
     assert "loudness" in shown
+
+
+def test_a_field_that_is_added_has_a_control_in_the_studio():
+    page = str(others_part(True, {"colour": "town=3"}, More)), str(others_part(False, {}, More))
+    for part, name, label, words in (
+        (page[0], "colour", "Light", "How bright a column is."),
+        (page[1], "loudness", "loudness", "How loud it is."),
+    ):
+        assert f'id="{place(name)}"' in part
+        assert label in part
+        assert words in part
+    assert 'value="town=3"' in page[0]
+    assert said_by(ADDED) == {"colour": as_controls.controls(ADDED)["colour"], "loudness": "11"}
+
+
+def test_every_key_has_a_control_in_the_studio_or_is_said_to_have_none():
+    there = others(Spec, True).keys() | others(Spec, False).keys()
+    files = {name for name, key in keys_of(Spec).items() if key.path}
+    assert keys_of(Spec).keys() == there | OWN | ELSEWHERE | files
+    assert not there & (OWN | ELSEWHERE)
+    assert keys_of(Spec).keys() >= OWN | ELSEWHERE
 
 
 def test_a_field_that_is_added_is_in_the_reference():
@@ -119,9 +141,10 @@ def test_fit_shows_on_a_screen_what_is_asked_most():
 HEAVY = {"numpy", "scipy", "numba", "highspy", "duckdb", "pyarrow", "cryptography", "altair", "pandas", "shiny"}
 
 
-def test_help_of_fit_loads_nothing_that_reads_or_searches():
+def test_help_loads_nothing_that_reads_or_searches():
     code = (
-        "import sys\nfrom privacyfunnel.cli.app import run\nassert run(['fit', '--help']) == 0\n"
+        "import sys\nfrom privacyfunnel.cli.app import COMMANDS, run\n"
+        "assert [name for name in COMMANDS if run([name, '--help'])] == []\n"
         f"print([m for m in sys.modules if m in {HEAVY}], file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], env=os.environ, capture_output=True, text=True, check=True)

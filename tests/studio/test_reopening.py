@@ -95,6 +95,7 @@ MORES = {
     "exact": (more.More(exact=("sex",)), {"epsilon": 0.5, "keep_exact": ("sex",)}),
     "borders": (more.More(ordered=True), {"epsilon": 0.5, "ordered": True}),
     "borders and values": (more.More(ordered=True, per_range=1.0), {"epsilon": 0.5, "ordered": True, "per_range": 1.0}),
+    "others": (more.More(others=(("weight", "sex=3"), ("gap", "0.01"))), {"weight": {"sex": 3.0}, "gap": 0.01}),
     "belief": (more.More(beliefs="yes=0.6"), {"notion": "belief", "epsilon": {"yes": 0.6}, "secret": (("obese",),)}),
 }
 
@@ -127,10 +128,14 @@ def test_more_of_a_promise_is_kept_said_in_the_recipe_and_comes_back(name, table
     start = reopening.start_of(made)
     of_second = start.second_epsilon if start.second else None
     beliefs = start.beliefs or None
-    back = more.More(start.second, of_second, start.levels, start.ordered, start.exact, start.per_range, beliefs)
+    others = tuple(start.others.items())
+    back = more.More(
+        start.second, of_second, start.levels, start.ordered, start.exact, start.per_range, beliefs, others
+    )
     assert (start.notion == "belief") is (beliefs is not None)
     assert back_of(start, back) == promise
     assert back.exact == wanted.exact
+    assert dict(back.others) == dict(wanted.others)
     step = next(step for step in steps(made, reopening_place()) if step.name == "fit")
     assert typed(step.words[1:]).promise() == promise
 
@@ -178,7 +183,7 @@ def reopening_place():
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        ({"weight": {"a": 2.0}}, "fit.weight: the studio has no place"),
+        ({"coarsen": "auto"}, "fit.coarsen: the studio has no place"),
         ({"keep": 0.9, "epsilon": None}, "fit.keep: the studio has no place"),
         ({"secret": ["s", "t"]}, "fit.secret: the studio"),
         ({"secret": [["s"], ["t"], ["u"]]}, "fit.secret: the studio"),

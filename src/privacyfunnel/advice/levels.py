@@ -121,7 +121,8 @@ def _wider_ranges(fitted: FittedColumn, down_to: int) -> Iterator[Coarsened]:
         if None in column.labels:
             of[column.labels.index(None)] = len(labels)
             labels.append(None)
-        coarse = Column(name=column.name, kind="bins", edges=edges, missing=column.missing, labels=tuple(labels))
+        reading = column.reading().model_dump() | {"kind": "bins", "edges": edges}
+        coarse = Column(**reading, labels=tuple(labels))
         words = f"{len(edges) - 1} ranges"
         notice = f"{words}, merged of {len(present)}"
         yield Coarsened(replace(fitted, column=coarse, notice=notice), of, words, ("bins", edges))

@@ -19,6 +19,7 @@ from privacyfunnel.numeric.stopping import BAD_INPUT, BUG, INTERRUPTED, Stopped,
 
 INTERRUPTED_WORDS = "interrupted; no file was left unfinished"
 COMMANDS = {
+    "release": "Release a whole table without giving away its secret: one command, one folder that may be published.",
     "domain": (
         "Write a template of the values that columns may have, to be edited before it is public: see fit --domain."
     ),

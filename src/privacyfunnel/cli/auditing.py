@@ -113,11 +113,11 @@ def _json(
         "proven": _proven(protocol, promised),
         "not_proven": not_proven(protocol.private),
         **promised.data,
-        "certificate": _data(promised.certificate),
+        "certificate": certificate_data(promised.certificate),
     }
     own: dict[str, Any] = {}
     if exact is not None and exact is not promised:
-        own = {**exact.data, "certificate": _data(exact.certificate)}
+        own = {**exact.data, "certificate": certificate_data(exact.certificate)}
     if tried_on is not None:
         own |= tried_on.data or {}
     if attacked is not None:
@@ -151,7 +151,7 @@ def _show(
     if exact is not None:
         if alone is not None:
             screen.print(marked(EXACT_COUNTS), style="bold")
-            screen.print(marked(_beside(exact.certificate)))
+            screen.print(marked(beside(exact.certificate)))
             if exact.joint is not None and alone.joint is not None:
                 for line in show.uncovered_lines(exact.joint, alone.joint):
                     screen.print(line, markup=False)
@@ -177,7 +177,7 @@ def _verdict(certificate: Certificate) -> str:
     return f"{'KEPT' if certificate else 'BROKEN'}, in exact arithmetic: {certificate.reason}{also}."
 
 
-def _beside(certificate: Certificate) -> str:
+def beside(certificate: Certificate) -> str:
     """What holds on exact counts, which the promise is not about."""
     return f"{'Within' if certificate else 'Beyond'} what is promised for the published counts: {certificate.reason}."
 
@@ -212,7 +212,7 @@ def _draws_line(certificate: Certificate, beside: bool) -> str:
     return f"Values never seen when fitting: rows drawn for them (--unseen draw) {kept}."
 
 
-def _data(certificate: Certificate) -> dict[str, object]:
+def certificate_data(certificate: Certificate) -> dict[str, object]:
     """The certificate for machines; which value of the secret is worst is not told."""
     worst = certificate.worst
     return {

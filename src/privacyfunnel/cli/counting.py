@@ -9,6 +9,7 @@ from typing import Any
 from privacyfunnel.distribution.column import Column
 from privacyfunnel.errors import InvalidInput, TooManyReadAsOthers
 from privacyfunnel.spec.counting import noise_of, threshold_of, wishes_of
+from privacyfunnel.spec.of_table import REST
 from privacyfunnel.spec.spec import Spec
 from privacyfunnel.tables.counting import Counted, count_table
 from privacyfunnel.tables.domain import opened
@@ -34,7 +35,7 @@ def counted(
         "allow_secret_attribute": bool(spec.allow_secret_attribute),
         "domain": opened(None if spec.domain is None else Path(spec.domain)),
         "with_identifiers": False,
-        "leave_out": spec.leave_out or (),
+        "leave_out": (*(spec.leave_out or ()), *filled_by_name(spec)) if names is None else (),
     }
     secrets = spec.secret_columns
     if spec.cluster is None or isinstance(table, Source):
@@ -46,6 +47,11 @@ def counted(
     with spark_session(spec.cluster) as session:
         frame = open_spark(session, table, spec.delimiter, spec.layout["encoding"])
         return count_spark(frame, secrets, names, **how)
+
+
+def filled_by_name(spec: Spec) -> tuple[str, ...]:
+    """The columns that are named to be filled, so that they are not kept."""
+    return tuple(name for name in spec.fill or () if name != REST)
 
 
 def safely(spec: Spec, exact: Counted, spent: float) -> Counted:

@@ -14,6 +14,7 @@ from privacyfunnel.advice.merging import Coarsening
 from privacyfunnel.cli import advising, found_follow_up, knowing, merging, next_command, searching, show, steward_only
 from privacyfunnel.cli.counting import counted as counted_of
 from privacyfunnel.cli.counting import safely
+from privacyfunnel.cli.filling import filled_data, whole_words, with_filled
 from privacyfunnel.cli.following import Past
 from privacyfunnel.cli.found import Found, data, told
 from privacyfunnel.errors import ExactFit, InvalidInput
@@ -138,22 +139,26 @@ def _search(
     if not json:
         knowing.say(costs)
     found = searching.search(spec, counts.used, start)
+    whole = with_filled(spec, found.protocol, table)
     finer = merging.level_for_finer(counts.coarser, found.protocol)
     with warnings.catch_warnings():  # what it says is told below
         warnings.simplefilter("ignore", ExactFit)
-        found.protocol.save(output, force=force)
+        whole.save(output, force=force)
     own, advice = steward_only.told(counts.steward, found.protocol, counts.advise)
     then = next_command.after_fit(spec, table, output)
     if json:
         alone = {"steward_only": {"own_table": own.data, "advice": advice.data}}
         told_of: dict[str, Any] = data(found)
         told_of["search"] |= knowing.data(costs)  # which also hang on the clock
+        told_of |= filled_data(whole)
         told_of |= merging.data(counts.coarser, finer) | next_command.data(then)
         show.as_json({"protocol": str(output), **alone, **told_of})
         return
     advice.say()
     own.say()
     _tell(found, finer, output)
+    if whole.fill is not None:
+        show.console().print(f"{whole.fill.words()} {whole_words(whole)}", markup=False)
     next_command.say(then)
 
 

@@ -131,7 +131,7 @@ def publish(
         return sanitise(table, path, options) if table is not None and protocol.before is None else None
     if can_be_published(released, protocol):
         return publish_table(released, path)
-    if protocol.fitted == "exact counts" and table is not None and not reported and not protocol.step.not_measured:
+    if protocol.fitted == "exact counts" and table is not None and not reported:
         report = _free(path.with_name(REPORT))
         return ["funnel", "report", _named(path), "--table", str(table), *options, "-o", report]
     return None

@@ -1,4 +1,4 @@
-"""funnel paper: the source paper's experiments, by its methods and by ours."""
+"""funnel paper: the source paper's experiments, by its methods and by ours. What it takes is loaded only to do it."""
 
 from __future__ import annotations
 
@@ -6,26 +6,20 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
-from rich.table import Table
 
-from privacyfunnel.cli import shared, show
-from privacyfunnel.errors import InvalidInput, OutputRefused
-from privacyfunnel.paper.experiments import DRAWS, FIGURES, SEED, SLOW_DRAWS, Schedule, run
-from privacyfunnel.paper.figures import HEADINGS, Mean, cells, means, outputs, write
-from privacyfunnel.spec.written import names
-from privacyfunnel.tables.writing import check_output
+from privacyfunnel.cli import shared
+from privacyfunnel.cli.loading import loaded
 
 
 def paper(
     figure: Annotated[int | None, typer.Option(help="1, 2 or 3: one comparison only (default: all).")] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Folder for pictures, tables and CSV.")] = None,
-    draws: Annotated[int, typer.Option(help="Random distributions.")] = DRAWS,
+    draws: Annotated[int | None, typer.Option(help="Random distributions (default: as in the paper).")] = None,
     slow_draws: Annotated[
-        int, typer.Option(help="How many of them where the paper's methods take minutes for each.")
-    ] = SLOW_DRAWS,
+        int | None, typer.Option(help="How many of them where the paper's methods take minutes for each.")
+    ] = None,
     epsilons: Annotated[str, typer.Option(help="The ε to try, joined by commas.")] = "0.5,1,1.5,2",
-    seed: Annotated[int, typer.Option(help="Of the random distributions.")] = SEED,
+    seed: Annotated[int | None, typer.Option(help="Of the random distributions.")] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes (default: one for every processor).")] = None,
     force: shared.Force = False,
     json: shared.Json = False,
@@ -34,41 +28,6 @@ def paper(
 
     Example: funnel paper --figure 1 --draws 3 -o results
     """
-    try:
-        asked = tuple(float(text) for text in names(epsilons))
-    except ValueError:
-        raise InvalidInput(f"--epsilons takes numbers joined by commas; got {epsilons!r}") from None
-    plan = Schedule((figure,) if figure is not None else tuple(FIGURES), asked, draws, slow_draws, seed)
-    if output is not None:
-        _prepare(output, plan.figures, force)
-    with show.task_progress("running the paper's experiments") as progress:
-        rows = run(plan, jobs=jobs, progress=progress)
-    written = write(rows, output, force=force) if output is not None else []
-    if json:
-        show.as_json({"seed": seed, "rows": [row.as_dict() for row in rows], "files": [str(path) for path in written]})
-        return
-    screen = show.console()
-    found = means(rows)
-    for number in plan.figures:
-        screen.print(_render(number, [mean for mean in found if mean.figure == number]))
-    if written:
-        screen.print(f"Written to {escape(str(output))}: {', '.join(path.name for path in written)}")
-
-
-def _prepare(folder: Path, figures: tuple[int, ...], force: bool) -> None:
-    """Make the folder, and refuse before the long work what could not be written after it."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as trouble:
-        raise OutputRefused(f"{folder} cannot be used as a folder: {trouble.strerror}") from None
-    for path in outputs(folder, figures):
-        check_output(path, force)
-
-
-def _render(number: int, found: list[Mean]) -> Table:
-    table = Table(title=f"{number}. {FIGURES[number].title}", title_justify="left", header_style="bold")
-    for heading in HEADINGS:
-        table.add_column(heading, justify="left" if heading == HEADINGS[0] else "right", overflow="fold")
-    for mean in found:
-        table.add_row(*map(escape, cells(mean)))
-    return table
+    with loaded():
+        from privacyfunnel.cli.experiments import repeat_experiments
+    repeat_experiments(figure, output, draws, slow_draws, epsilons, seed, jobs, force, json)

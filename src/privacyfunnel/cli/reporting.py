@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from privacyfunnel.cli import next_command, show
+from privacyfunnel.cli.own_figures import OWN
+from privacyfunnel.cli.steward import marked
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.errors import InvalidInput
 from privacyfunnel.numeric.stopping import BROKEN
 from privacyfunnel.protocols.file import load as load_protocol
 from privacyfunnel.protocols.protocol import Protocol
@@ -34,14 +36,15 @@ def report_on(spec: ReportSpec, output: Path, force: bool, json: bool) -> None:
     check_output(output, force, (protocol, table))
     seconds = CURVE_SECONDS if spec.time_limit is None else spec.time_limit
     loaded, joint = load_protocol(protocol), None
-    if table is not None and loaded.step.not_measured:
-        raise InvalidInput(loaded.step.not_measured)
 
     def page_of(joint: Joint | None) -> tuple[Account, str, dict[str, Any]]:
         with show.working("checking the promise in exact arithmetic"):
             about = account(loaded, joint)
+            about = replace(about, own=OWN[loaded.step.kind](loaded, joint)) if joint is not None else about
         compared = None
-        if joint is not None and spec.curves is not False:  # of the counts that the protocol was fitted on
+        if (
+            joint is not None and about.own is None and spec.curves is not False
+        ):  # of the counts that the protocol was fitted on
             compared = _curves(loaded, about.public.joint if about.public is not None else joint, seconds)
         from privacyfunnel.report.page import report_page  # its charts take a while to load
 
@@ -53,7 +56,7 @@ def report_on(spec: ReportSpec, output: Path, force: bool, json: bool) -> None:
     if table is not None:
         with show.working(f"counting {table.name}"):
             joint = audited_joint(loaded, table, **layout)
-    measured = ForSteward(joint).told(page_of) if loaded.noise is not None else page_of(joint)
+    measured = ForSteward(joint).told(page_of) if loaded.private else page_of(joint)
     about, page, content = measured if measured is not None else page_of(None)
     with whole_file(output, force) as file:
         file.write(page.encode("utf-8"))
@@ -69,6 +72,8 @@ def report_on(spec: ReportSpec, output: Path, force: bool, json: bool) -> None:
             screen.print(f"BROKEN, in exact arithmetic: {about.verdict.reason}.", style="bold", markup=False)
         if about.measured is not None and about.measured.own is not None:
             screen.print(about.measured.own.words(), markup=False)
+        for line in about.own.lines if about.own is not None else ():
+            screen.print(marked(line), markup=False)
         screen.print(f"Promise: {loaded.notion.words()}{f' {told.whom()}' if told else ''}", markup=False)
         if told is not None:
             screen.print(told.words(), markup=False)
@@ -81,7 +86,7 @@ def report_on(spec: ReportSpec, output: Path, force: bool, json: bool) -> None:
 def _data(about: Account) -> dict[str, Any]:
     """All of it for machines."""
     content, risks = about.as_dict(), {"three_risks": three_risks(about).as_dict()}
-    apart = content.get("steward_only")
+    apart = content.get("steward_only") if about.own is None else None
     return content | (risks if apart is None else {"steward_only": {**apart, **risks}})
 
 

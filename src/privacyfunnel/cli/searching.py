@@ -16,12 +16,11 @@ from privacyfunnel.optimiser.aiming import optimise_inside
 from privacyfunnel.optimiser.improving import improve
 from privacyfunnel.optimiser.optimise import optimise
 from privacyfunnel.optimiser.program.state import noticing_stops
-from privacyfunnel.optimiser.readers.sharpen import USUAL_GIVE_UP
 from privacyfunnel.optimiser.smallest_epsilon import Wish, epsilon_for
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.public import published_joint
 from privacyfunnel.protocols.protocol import Protocol
-from privacyfunnel.spec.counting import threshold_of
+from privacyfunnel.spec.counting import kept_by, threshold_of
 from privacyfunnel.spec.spec import Spec
 from privacyfunnel.tables.auditing import audited_joint
 from privacyfunnel.tables.counting import Counted
@@ -49,15 +48,15 @@ def _best(
     limits: dict[str, Any] = {"gap": spec.gap, "time_limit": spec.seconds, "progress": progress}
     if start is not None:
         return improve(start, joint, **limits), None
-    kept: dict[str, Any] = {"objective": spec.kept, "weights": spec.weight, "exact": spec.keep_exact, **limits}
-    who: dict[str, Any] = {"readers": spec.sharp_for, "give_up": spec.give_up or USUAL_GIVE_UP}
+    kept = kept_by(spec) | limits
     promise = spec.promise()
     if isinstance(promise, Notion):
-        return optimise_inside(joint, promise, **kept, **who), None
+        return optimise_inside(joint, promise, **kept), None
     if spec.error is not None:
-        by_error = epsilon_for_errors(joint, promise, spec.error, **kept, **who)
+        by_error = epsilon_for_errors(joint, promise, spec.error, **kept)
         return by_error.protocol, by_error
-    wish = epsilon_for(joint, promise, spec.keep or 0.0, **kept)
+    alike = {name: one for name, one in kept.items() if name not in ("readers", "give_up")}
+    wish = epsilon_for(joint, promise, spec.keep or 0.0, **alike)
     return wish.protocol, wish
 
 

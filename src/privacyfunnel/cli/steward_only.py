@@ -30,6 +30,8 @@ class StewardOnly:
 
     data: dict[str, Any] | None = None
     text: str = ""
+    lines: tuple[str, ...] = ()
+    """The sentences of the text, where these are all of it."""
 
     @classmethod
     def of(cls, data: dict[str, Any], say: Callable[[Console], None]) -> StewardOnly:

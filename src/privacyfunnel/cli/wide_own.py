@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -27,12 +28,14 @@ def tried(protocol: Protocol, exact: Joint) -> StewardOnly:
     """What only the steward may see: what became of the rows of the table in one trial."""
     own, checked, expected = own_table_of(protocol, exact), checked_on(protocol, exact), _expected(protocol, exact)
 
+    lines = (own.words(), *_own_lines(protocol, checked, expected))
+
     def say(screen: Console) -> None:
-        for line in (own.words(), *_own_lines(protocol, checked, expected)):
+        for line in lines:
             screen.print(marked(line), markup=False)
 
     measured = {**_own(protocol, checked), "expected_errors": _times(expected)}
-    return StewardOnly.of({"own_table": own.as_dict(), **measured}, say)
+    return replace(StewardOnly.of({"own_table": own.as_dict(), **measured}, say), lines=lines)
 
 
 def _own(protocol: Protocol, checked: tuple[Checked, ...]) -> dict[str, Any]:

@@ -34,6 +34,8 @@ MOST_MARKERS = 1_000
 """Texts that mean "missing": more were made to fill up the memory."""
 MOST_LABELS = 1_000_000
 """A file with more values in one column was made to fill up the memory: tables with so many would not be counted."""
+UNSAID = ("about", "written", "groups")
+"""What is not mentioned of a column that has none."""
 EXACT = 2**53
 """Whole numbers below this are numbers in float64, too."""
 
@@ -51,16 +53,18 @@ class Reading(BaseModel):
     """Texts that mean "missing", beside empty ones."""
     about: str = Field(default="", max_length=LONGEST_NAME)
     """What the column is about, in the words of a table that says so."""
+    written: raw.Written = ""
+    """How its numbers, dates or times are written in texts, if not as we write them."""
 
     def reading(self) -> Reading:
         """This column without its values."""
-        return Reading(name=self.name, kind=self.kind, edges=self.edges, missing=self.missing, about=self.about)
+        return Reading(**{name: getattr(self, name) for name in Reading.model_fields})
 
     @model_serializer(mode="wrap")
     def _plain(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """What is not known of a column, and groups that it does not have, are not mentioned."""
         content: dict[str, Any] = plain(self)
-        return {name: value for name, value in content.items() if value or name not in ("about", "groups")}
+        return {name: value for name, value in content.items() if value or name not in UNSAID}
 
     def recognise(self, array: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
         """The array in this column's own type (null where it does not fit), and where it is missing."""
@@ -68,7 +72,8 @@ class Reading(BaseModel):
         if trouble:
             raise InvalidTable(f"column {self.name!r} {trouble}")
         array = raw.present(array, self.missing)
-        return raw.as_kind(array, self.kind), array.is_null().to_numpy(zero_copy_only=False)
+        gone = array.is_null().to_numpy(zero_copy_only=False)
+        return raw.as_kind(raw.rewritten(array, self.written), self.kind), gone
 
 
 class Group(BaseModel):

@@ -24,6 +24,7 @@ from privacyfunnel.typing import Exact, Integers
 
 if TYPE_CHECKING:
     from privacyfunnel.distribution.noise import Noise
+    from privacyfunnel.distribution.raw import Written
     from privacyfunnel.tables.domain import Domain
 
 
@@ -126,6 +127,7 @@ class Joint(Probabilities, Shown):
         bins: Mapping[str, Sequence[float] | int | str] | None = None,
         top: Mapping[str, int] | None = None,
         dates: Mapping[str, Literal["year", "month", "day"]] | None = None,
+        written: Mapping[str, Written] | None = None,
         groups: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
         missing: str | Sequence[str] = (),
         private: float | None = None,
@@ -140,8 +142,9 @@ class Joint(Probabilities, Shown):
         Without `attributes`, every column but the secret is one. Numbers are cut into bins of about
         equal counts unless `bins` says otherwise: edges, a number of bins, "width:5" or "each".
         `top` keeps the most frequent values of a column and calls the rest "other", `dates` says how
-        precisely dates are kept, `groups` reads some texts of a column as one value ({"town": {"north": ["Ashford",
-        "Birch"]}}), `missing` lists texts that mean "missing" beside empty ones. With a
+        precisely dates are kept, `written` how numbers and dates are written ("comma", "dmy", …), `groups` reads some
+        texts of a column as one value ({"town": {"north": ["Ashford", "Birch"]}}), `missing` lists texts that mean
+        "missing" beside empty ones. With a
         `domain`, or the path of its file, no value or border is taken from the table: columns have
         the values that are declared, and by default the attributes are the declared columns.
 
@@ -153,7 +156,7 @@ class Joint(Probabilities, Shown):
         from privacyfunnel.tables.counting import count_table
         from privacyfunnel.tables.fitting import Wishes
 
-        wishes = Wishes(bins or {}, top or {}, dates or {}, missing, groups or {})
+        wishes = Wishes(bins or {}, top or {}, dates or {}, missing, groups or {}, written=written or {})
         counted = count_table(table, secret, attributes, wishes=wishes, domain=domain)
         return counted.safely(private, delta=delta, at_least=at_least, insist=insist).joint
 
@@ -167,6 +170,7 @@ class Joint(Probabilities, Shown):
         bins: Mapping[str, Sequence[float] | int | str] | None = None,
         top: Mapping[str, int] | None = None,
         dates: Mapping[str, Literal["year", "month", "day"]] | None = None,
+        written: Mapping[str, Written] | None = None,
         groups: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
         missing: str | Sequence[str] = (),
         private: float | None = None,
@@ -179,7 +183,7 @@ class Joint(Probabilities, Shown):
         from privacyfunnel.tables.fitting import Wishes
         from privacyfunnel.tables.spark.source import count_spark
 
-        wishes = Wishes(bins or {}, top or {}, dates or {}, missing, groups or {})
+        wishes = Wishes(bins or {}, top or {}, dates or {}, missing, groups or {}, written=written or {})
         counted = count_spark(frame, secret, attributes, wishes=wishes, domain=domain)
         return counted.safely(private, delta=delta, at_least=at_least, insist=insist).joint
 

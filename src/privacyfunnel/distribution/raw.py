@@ -22,10 +22,23 @@ INTEGER = r"^\s*[+-]?\d{1,18}\s*$"
 DATE = r"^\s*\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([T ][^\n]*)?\s*$"
 PADDED = r"^\s*[+-]?0\d"
 """A number with a leading zero, such as a postal code: it is a name, not a number."""
-OTHER_DATE = r"^\s*(\d{1,2}[./-]\d{1,2}[./-]\d{2}(\d{2})?|\d{4}[./]\d{1,2}[./]\d{1,2})\s*$"
-"""A date as people write it; which number is the month is anybody's guess, so it stays a text."""
-COMMA_NUMBER = r"^\s*[+-]?\d+(\.\d{3})*,\d+\s*$"
-"""A number with a decimal comma, which elsewhere separates thousands: it stays a text, too."""
+DATED = r"^\s*(?P<a>\d{1,2})[./-](?P<b>\d{1,2})[./-](?P<year>\d{4})(?P<time>[ T]\d{1,2}:[^\n]*)?\s*$"
+"""A date as people write it: day and month, or month and day, and a year."""
+DATED_FROM_YEAR = r"^\s*(?P<year>\d{4})[./](?P<a>\d{1,2})[./](?P<b>\d{1,2})(?P<time>[ T]\d{1,2}:[^\n]*)?\s*$"
+SHORT_YEAR = r"^\s*\d{1,2}[./-]\d{1,2}[./-]\d{2}\s*$"
+"""The same with a year of two digits, whose century nobody knows: it stays a text."""
+HOURS = r"^\s*(?P<hours>\d{1,3}):(?P<minutes>[0-5]\d)(?::(?P<seconds>[0-5]\d(?:\.\d+)?))?\s*$"
+"""A time of day, or how long something took."""
+SIGNED = r"^\s*([$€£¥]|[A-Z]{3} )?\s*[+-]?\d[\d.,' \x{a0}\x{202f}]*\s*(%|[$€£¥]|[A-Z]{3}|kr)?\s*$"
+"""A number with a percent sign or a currency, or without."""
+SPACES = r"' \x{a0}\x{202f}’"
+"""Signs between thousands that mean nothing else."""
+Written = Literal["", "point", "comma", "dmy", "mdy", "ymd", "hours"]
+"""How numbers, dates and times are written, if not as we write them."""
+NUMBERS_WRITTEN: dict[Written, str] = {
+    "point": rf"^\s*[+-]?(\d{{1,3}}([,{SPACES}]\d{{3}})+|\d+)(\.\d+)?\s*$",
+    "comma": rf"^\s*[+-]?(\d{{1,3}}([.{SPACES}]\d{{3}})+|\d+)(,\d+)?\s*$",
+}
 USUAL_NUMBER = r"-?(0|[1-9]\d*)(\.\d*[1-9])?"
 """As numbers become texts."""
 LETTERS = {"year": 4, "month": 7, "day": 10}
@@ -89,6 +102,37 @@ def present(array: pa.Array, missing: Sequence[str]) -> pa.Array:
         gone = as_kind(pa.array(missing, pa.string()), "number").drop_null()
         array = pc.if_else(pc.is_in(_as_float(array), gone), None, array)
     return array
+
+
+def rewritten(array: pa.Array, written: Written) -> pa.Array:
+    """Texts as we write what they say; null where they are not written so. Hours are numbers.
+
+    1.234,5 is 1234.5, 31.12.2024 is 2024-12-31, and 8:30 is 8.5.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not written or not (is_text(array.type) or pa.types.is_time(array.type)):
+        return array
+    text = as_text(array)
+    if written in NUMBERS_WRITTEN:
+        found = _where(text, NUMBERS_WRITTEN[written])
+        found = pc.replace_substring_regex(found, f"[{'.' if written == 'comma' else ','}{SPACES}]", "")
+        return pc.replace_substring(found, ",", ".")
+    if written == "hours":
+        parts = pc.extract_regex(text, HOURS)
+        hours, minutes, seconds = (
+            pc.struct_field(parts, name).cast(pa.string()) for name in ("hours", "minutes", "seconds")
+        )
+        late = pc.if_else(pc.equal(seconds, ""), "0", seconds).cast(pa.float64())
+        small = pc.add(pc.multiply(minutes.cast(pa.float64()), 60.0), late)
+        return pc.add(hours.cast(pa.float64()), pc.divide(small, 3600.0))
+    parts = pc.extract_regex(text, DATED_FROM_YEAR if written == "ymd" else DATED)
+    first, second, year, time = (pc.struct_field(parts, name).cast(pa.string()) for name in ("a", "b", "year", "time"))
+    day, month = (first, second) if written == "dmy" else (second, first)
+    return pc.binary_join_element_wise(
+        pc.binary_join_element_wise(year, pc.utf8_lpad(month, 2, "0"), pc.utf8_lpad(day, 2, "0"), "-"), time, ""
+    )
 
 
 def is_spelled(text: str) -> bool:

@@ -120,13 +120,13 @@ def fit_fill(
     noise = noise_for(tables, before + epsilon, delta, level, before + choosing)
     people = len(next(iter(cells.values())))
     rows = _Rows(
-        {name: codes for name, (codes, _) in kept.items()} | dict(cells),
-        {name: size for name, (_, size) in kept.items()} | {column.name: len(column) for column in columns},
+        {name: codes for name, (codes, _) in kept.items()},
+        {name: size for name, (_, size) in kept.items()},
         noise.sigma,
         choosing / (ROUNDS * len(drawn)) if drawn else 0.0,
         people,
     )
-    for column in columns:  # the kept ranges, by their cells
+    for column in columns:
         rows.codes[_cell(column)], rows.sizes[_cell(column)] = cells[column.name], len(column)
     single = {c.name: nearest_counts(rows.counted([_cell(c)]).ravel(), people) for c in columns}
     single = {c.name: _without_outliers(c, single[c.name], noise.sigma) for c in columns}

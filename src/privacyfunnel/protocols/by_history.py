@@ -56,10 +56,6 @@ class ByHistory(Step):
         "this protocol follows an earlier release, and what you ask for is about a single one: there is no channel "
         "from the columns alone"
     )
-    not_measured: ClassVar[str] = (
-        "a page with figures of your own table is about a single release, and this protocol follows another: "
-        "funnel audit --table tells its levels, and the page is made with --public"
-    )
     not_attacked: ClassVar[str] = (
         "an attacker of a follow-up sees all releases together, and what they learn exactly is the level that the "
         "audit tells for each release: leave out --attack, or attack the first release by its own protocol"

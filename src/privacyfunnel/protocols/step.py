@@ -48,8 +48,6 @@ class Step(ABC):
     """Why there is no listed channel from X alone, where there is none."""
     not_attacked: ClassVar[str] = ""
     """Why an exact attack on the people of a table is not scored, where it is not."""
-    not_measured: ClassVar[str] = ""
-    """Why what its rows tell on the exact counts of a table is not measured for a page, where it is not."""
     published_counts: ClassVar[str] = "On the published counts:"
     """What the counts are called that the file carries."""
     certified_on_tables: ClassVar[bool] = True

@@ -11,7 +11,6 @@ import numpy as np
 
 from privacyfunnel.distribution.column import UNSEEN, Column, Group
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.errors import InvalidInput
 from privacyfunnel.numeric.information import NATS_PER_BIT, entropy, mutual_information, share_kept
 from privacyfunnel.numeric.plain import finite
 from privacyfunnel.proof.certificate import certify
@@ -70,6 +69,14 @@ class Attribute:
         return self.kept_bits / self.entropy_bits if self.entropy_bits else 1.0
 
 
+@dataclass(frozen=True)
+class Own:
+    """What a table tells its owner of a follow-up or of a model: for machines, and in sentences."""
+
+    data: dict[str, Any]
+    lines: tuple[str, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Account:
     """A protocol, told from its file alone or, with `measured`, from the table it was made for as well.
@@ -86,6 +93,8 @@ class Account:
     public: FromFile | None = None
     proven: Certificate | None = None
     """Of a follow-up or a model: the promise on what the file carries, of which no attacker's figures are computed."""
+    own: Own | None = None
+    """Of these, with the table at hand: what is for its owner alone."""
 
     @property
     def private(self) -> bool:
@@ -206,6 +215,8 @@ class Account:
             content |= self.public.as_dict()
         if self.proven is not None:
             content |= {"level": self.proven.level, "holds": bool(self.proven), "reason": self.proven.reason}
+        if self.own is not None:
+            content["steward_only"] = self.own.data
         if self.measured is None:
             return content
         return {**content, **self.measured.as_dict(), "attributes": self._attributes()}
@@ -238,10 +249,9 @@ def _of_channel(protocol: Protocol, joint: Joint | None, certificate: Certificat
 
 
 def _of_file(protocol: Protocol, joint: Joint | None, certificate: Certificate | None) -> Account:
-    """Of a follow-up or a model: what the file says, and whether the promise holds on the counts that it carries."""
-    if joint is not None:
-        raise InvalidInput(protocol.step.not_measured)
-    proven = certify(protocol) if protocol.carries_counts else None
+    """Of a follow-up or a model: what the file says, and whether the promise holds on the counts that it is about."""
+    own = None if protocol.carries_counts else joint
+    proven = certify(protocol, own) if protocol.carries_counts or own is not None else certificate
     protocol = published(protocol)
     unchanged = protocol.step.unchanged()
     attributes = tuple(

@@ -10,7 +10,7 @@ from pathlib import Path
 from privacyfunnel.attacks.findings import Leakage
 from privacyfunnel.protocols.everything import EXACT_COUNTS
 from privacyfunnel.report import charts, checking, risks, words
-from privacyfunnel.report.account import Account
+from privacyfunnel.report.account import Account, Own
 from privacyfunnel.report.commands import in_lines, steps
 from privacyfunnel.report.counting import how_to_count
 from privacyfunnel.report.curves import Comparison
@@ -35,6 +35,7 @@ def report_page(
     measured = account.measured
     name = table_name or "TABLE.csv"
     parts = [
+        *([("own", "Your own table", own_part(account.own))] if account.own else []),
         ("promise", "The promise", promise_part(account)),
         ("proof", "The proof", proof_part(account, protocol_name)),
         ("kept", "What was kept and what was lost", kept_part(account)),
@@ -47,7 +48,7 @@ def report_page(
         ("again", "How to do it again" if measured else "How to check it", _again(account, name, protocol_name)),
     ]
     links = "".join(f'<li><a href="#{key}">{escape(title)}</a></li>' for key, title, _ in parts)
-    title = "Privacy report" if measured else "Privacy statement"
+    title = "Privacy report" if measured or account.own else "Privacy statement"
     what = f"{', '.join(account.protocol.table_columns)} — without giving away “{account.protocol.secret}”"
     body = (
         '<a class="skip" href="#main">To the report</a>\n<header>\n'
@@ -63,10 +64,15 @@ def report_page(
 def _made(account: Account) -> str:
     reader = (
         "It tells shares of the secret: keep it inside."
-        if account.measured
+        if account.measured or account.own
         else "It holds nothing of the table but what the published protocol says."
     )
     return f"Made by privacyfunnel {version('privacyfunnel')} on {date.today().isoformat()}. {reader}"
+
+
+def own_part(own: Own) -> str:
+    """What is for the owner of the table alone."""
+    return "\n".join(map(paragraph, ("For you alone: do not publish this page.", *own.lines)))
 
 
 def kept_part(account: Account) -> str:

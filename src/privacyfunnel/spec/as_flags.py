@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from privacyfunnel.errors import InvalidInput
-from privacyfunnel.spec.form import S, Said, field_called, texts_of, value_of
+from privacyfunnel.spec.form import S, Said, field_called, should_be, texts_of, value_of
 from privacyfunnel.spec.grammar import is_flag
 from privacyfunnel.spec.key import Keyed, keys_of
 from privacyfunnel.spec.toml_file import hyphened
@@ -33,7 +33,9 @@ def said(model: type[S], shown: Mapping[str, Sequence[str] | bool | None], other
     for text in others:
         written, equals, value = text.partition("=")
         name = _field(model, written)
-        label = f"{SET} {hyphened(name)}"
+        label = _set(name)
+        if not equals and not is_flag(model.model_fields[name].annotation):
+            raise InvalidInput(f"{should_be(model, name, _set)}; it has no value")
         if labels.setdefault(name, label) != label:
             raise InvalidInput(f"{label} and {labels[name]} say the same; leave out one of them")
         typed.setdefault(name, []).append(value if equals else "true")
@@ -61,6 +63,10 @@ def typed(model: type[Keyed], values: Mapping[str, Any]) -> list[str]:
         else:
             found += [part for text in texts for part in _option(flag(model, name), text)]
     return found
+
+
+def _set(name: str) -> str:
+    return f"{SET} {hyphened(name)}"
 
 
 def _field(model: type[Keyed], written: str) -> str:

@@ -1,4 +1,4 @@
-"""Which counts are asked for: how columns are read, how much noise there is, how rare a combination may be."""
+"""What follows from what is asked for: how columns are read, which counts are used, and what a search keeps."""
 
 from __future__ import annotations
 
@@ -11,19 +11,36 @@ from privacyfunnel.tables.fitting import Wishes
 from privacyfunnel.tables.frequency_threshold import usual_threshold
 from privacyfunnel.tables.private_counts import USUAL_EPSILON
 
+KEPT = 0.5
+"""Of ε₀, what the counts of the kept columns get where others are filled: neither is then noise alone."""
+
 
 def wishes_of(spec: OfFit) -> Wishes:
     """How columns are to be read."""
     asked, searched = spec.bins or {}, spec.coarsen == "search"
     bins: dict[str, Any] = {name: list(one) if isinstance(one, tuple) else one for name, one in asked.items()}
-    return Wishes(bins, spec.top or {}, spec.dates or {}, spec.missing or (), spec.group or {}, searched)
+    read = (bins, spec.top or {}, spec.dates or {}, spec.missing or (), spec.group or {}, searched)
+    return Wishes(*read, written=spec.written or {})
+
+
+def kept_by(spec: OfFit) -> dict[str, Any]:
+    """What a search keeps the most of, how readers are thought of, and when it is good enough."""
+    give_up = {} if spec.give_up is None else {"give_up": spec.give_up}
+    kept = {"objective": spec.kept, "weights": spec.weight, "exact": spec.keep_exact, "gap": spec.gap}
+    return {**kept, "readers": spec.sharp_for, **give_up}
 
 
 def noise_of(spec: OfFit) -> float | None:
-    """ε₀ of the noise on every count; None for exact counts."""
+    """ε₀ of the noise on every count of the kept columns; None for exact counts."""
     if spec.exact_fit:
         return None
-    return USUAL_EPSILON if spec.private is None else spec.private
+    whole = USUAL_EPSILON if spec.private is None else spec.private
+    return whole if spec.fill is None else KEPT * whole
+
+
+def noise_of_fill(spec: OfFit) -> float:
+    """ε₀ of what is filled: the rest of it."""
+    return (USUAL_EPSILON if spec.private is None else spec.private) - (noise_of(spec) or 0.0)
 
 
 def threshold_of(spec: OfFit, combinations: float = math.inf) -> int:

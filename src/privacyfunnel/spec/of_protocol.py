@@ -57,8 +57,10 @@ def is_declared(protocol: Protocol) -> bool:
 
 def reading_of(protocol: Protocol) -> dict[str, Any]:
     """How the columns were read."""
-    asked: dict[str, Any] = {"bins": {}, "top": {}, "dates": {}}
+    asked: dict[str, Any] = {"bins": {}, "top": {}, "dates": {}, "written": {}}
     for column in [*protocol.secret_readings, *protocol.columns]:
+        if column.written:
+            asked["written"][column.name] = column.written
         if column.kind == "bins":
             asked["bins"][column.name] = list(map(float, column.edges))
         elif column.kind in ("integer", "number"):
@@ -107,6 +109,9 @@ def _of_cells(protocol: Protocol) -> dict[str, Any]:
         return {"exact_fit": True, "at_least": least or None, "insist": False}
     combinations = math.prod(len(column) for column in protocol.columns)
     usual = usual_threshold(type(protocol.notion), protocol.notion.confidence, combinations)
+    if protocol.fill is not None and protocol.spent is not None:
+        fill = {"fill": protocol.fill.names or ("rest",), "ranges": None if protocol.fill.numbers else True}
+        return {**fill, "private": protocol.spent.epsilon, "insist": is_insisted(protocol), "at_least": least or None}
     told = {"private": noise.epsilon, "delta": noise.delta or None, "insist": is_insisted(protocol)}
     return told | {"at_least": least or (1 if usual else None)}  # or there would be the usual one
 

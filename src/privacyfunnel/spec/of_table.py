@@ -19,6 +19,9 @@ from privacyfunnel.spec.key import (
 )
 from privacyfunnel.spec.reading import TABLES, Delimiter, Encoding, Where
 
+REST = "rest"
+"""All other columns, among those that are to be filled."""
+
 
 class OfTable(Keyed):
     """What can be asked of a table: how it is read, and the roles of its columns."""
@@ -63,6 +66,21 @@ class OfTable(Keyed):
             "columns", "names of columns", (("name", "phone"),), shown=True, label="Columns to leave out",
         ),
     ] = None  # fmt: skip
+    fill: Annotated[
+        Names | None,
+        Key(
+            "Columns that are drawn from a private model, given the released values of the row; rest: all others that "
+            "are not left out. They tell nothing more about the secret, and half of ε₀ is theirs.",
+            "columns", "names of columns, or rest", (("rest",), ("job", "wage")), label="Columns to fill",
+        ),
+    ] = None  # fmt: skip
+    ranges: Annotated[
+        bool | None,
+        Key(
+            "With fill: kept columns of numbers are released as ranges, not as numbers drawn in them.",
+            "columns", "true or false", (True,), label="Release numbers as ranges",
+        ),
+    ] = None  # fmt: skip
     allow_secret_attribute: Annotated[
         bool | None,
         Key("Let the secret itself be among the columns.", "columns", "true or false", (True,)),
@@ -95,6 +113,15 @@ class OfTable(Keyed):
         Key(
             "Keep dates by year, month or day.",
             "columns", "for each column year, month or day", ({"born": "year"},), label="Dates",
+        ),
+    ] = None  # fmt: skip
+    written: Annotated[
+        Table[Literal["point", "comma", "dmy", "mdy", "ymd", "hours"]] | None,
+        Key(
+            "How a column is written: point (1,234.5), comma (1.234,5), dmy (31.12.2024), mdy (12/31/2024), ymd "
+            "(2024/12/31) or hours (8:30 is 8.5), where the column itself does not tell.",
+            "columns", "for each column point, comma, dmy, mdy, ymd or hours", ({"born": "dmy"},),
+            label="How numbers and dates are written",
         ),
     ] = None  # fmt: skip
     group: Annotated[

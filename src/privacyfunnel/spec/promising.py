@@ -58,7 +58,8 @@ def _one(spec: OfFit, kind: type[Notion], level: Any, known: Any) -> Sought:
     given = {name: value for name, value in given.items() if value is not None}
     for name in given:
         if not takes(kind, name):
-            raise Impossible(f"{{notion}} {kind.name} takes no {{{name}}}")
+            others = ", ".join(one.name for one in KINDS.values() if takes(one, name))
+            raise Impossible(f"{{notion}} {kind.name} takes no {{{name}}}, which is for {others}: leave it out")
     if kind is Belief and spec.ordered:
         raise Impossible(f"{{notion}} {kind.name} cannot be combined with {{ordered}}: it is about single values")
     plain = _plain(spec, kind, given)

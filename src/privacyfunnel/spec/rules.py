@@ -32,9 +32,26 @@ RULES: tuple[Apart | Needs | When, ...] = (
     When(lambda s: s.secret is None and s.improve is None, "{secret} is missing: name the column to protect"),
     alone(
         "model",
-        "secret columns leave_out notion epsilon lower upper private delta exact_fit bins top dates missing domain "
-        "time_limit",
+        "secret columns leave_out notion epsilon lower upper private delta exact_fit bins top dates written "
+        "missing domain time_limit",
         "it finds its own protocol for wide tables",
+    ),
+    # the columns that are filled
+    Needs("ranges", "fill", "without it, ranges are released as such"),
+    apart("fill", "exact_fit", "what is drawn from exact counts tells them"),
+    apart("fill", "after", "they would be drawn anew, while a follow-up is about one row of a person"),
+    apart("fill", "confidence", "its noise is accounted for the published counts only"),
+    apart("fill", "allow_secret_attribute", "a secret that is released is not filled"),
+    When(
+        lambda s: s.fill is not None and s.kept == "information",
+        "{fill} needs rows that are values themselves: leave out {objective}",
+    ),
+    When(lambda s: s.fill is not None and s.engine == "spark", "{fill} reads rows on this machine: leave out {engine}"),
+    When(
+        lambda s: (
+            s.fill is not None and s.fill != ("rest",) and bool({*s.fill} & {*(s.named or ()), *s.secret_columns})
+        ),
+        "{fill} names a column that is kept, or the secret",
     ),
     # the secrets
     When(
@@ -52,6 +69,10 @@ RULES: tuple[Apart | Needs | When, ...] = (
     When(
         lambda s: not _several(s) and isinstance(s.known, dict),
         "{known} names something for each of several secrets, and there is one; say it alone",
+    ),
+    When(
+        lambda s: not s.allow_secret_attribute and not {*s.secret_columns}.isdisjoint(s.named or ()),
+        "{columns} names a secret, too: leave it out, or say {allow_secret_attribute} to release it sanitised",
     ),
     When(
         lambda s: s.person is not None and s.person in (s.named or ()),
@@ -90,7 +111,7 @@ RULES: tuple[Apart | Needs | When, ...] = (
     ),
     # columns
     When(
-        lambda s: s.named is not None and s.leave_out is not None,
+        lambda s: s.named is not None and s.leave_out is not None and s.fill is None,
         "{leave_out} cannot be combined with {columns}, which names what is released; say one of them",
     ),
     When(
@@ -105,7 +126,7 @@ RULES: tuple[Apart | Needs | When, ...] = (
         "{coarsen} search is for one promise to people who know columns, {notion} srlip or srldp, for all columns "
         "together: leave out {keep}, {error} and {keep_exact}",
     ),
-    apart("domain", "bins top dates missing", "the domain file says how columns are read; say it there"),
+    apart("domain", "bins top dates written missing", "the domain file says how columns are read; say it there"),
     apart("keep_exact", "readers", "it goes with one protocol for its cells"),
     When(
         lambda s: s.keep_exact is not None and s.error is not None and s.kept != "faithful",

@@ -20,7 +20,10 @@ from privacyfunnel.protocols.protocol import Objective, Protocol
 from privacyfunnel.report.account import Account, account
 from privacyfunnel.report.curves import EPSILONS, Comparison, comparable, one_curve
 from privacyfunnel.report.page import report_page
+from privacyfunnel.spec import as_controls
+from privacyfunnel.spec.counting import kept_by
 from privacyfunnel.spec.spec import Spec
+from privacyfunnel.spec.written import quoted
 from privacyfunnel.studio.more import More
 from privacyfunnel.studio.protecting import Counts, Protection
 from privacyfunnel.studio.reopening import Start, recipe_text
@@ -131,12 +134,19 @@ def take_upload(path: Path, name: str, folder: Path) -> Path:
 
 
 def count(
-    opened: Opened, secret: str, attributes: list[str], cuts: Mapping[str, Cut] | None = None, second: str = ""
+    opened: Opened,
+    secret: str,
+    attributes: list[str],
+    cuts: Mapping[str, Cut] | None = None,
+    second: str = "",
+    others: Mapping[str, str] | None = None,
 ) -> Counts:
     """Count the chosen columns, once; those of `cuts` as they are to be cut."""
     secrets = [secret, second] if second else [secret]
     used = {*secrets, *attributes}
     wishes = wishes_of({name: cut for name, cut in (cuts or {}).items() if name in used})
+    asked = as_controls.said(Spec, {"secret": quoted(secret), **(others or {})}).spec()
+    wishes = replace(wishes, missing=asked.missing or (), groups=asked.group or {})
     choice = tuple(secrets), frozenset(attributes), key_of(wishes)
     if choice not in opened.counts:
         opened.counts[choice] = Counts(count_table(opened.path, secrets, attributes, wishes=wishes), wishes)
@@ -165,8 +175,9 @@ def solve(
     joint = _used(counts, protection, notion, follow)
     with _named_as_on_the_page():
         more = More() if more is None else more
-        exact = list(more.exact) or None
-        protocol = optimise(joint, notion, objective=objective, time_limit=time_limit, progress=follow, exact=exact)
+        kept: dict[str, Any] = {"exact": more.exact or None} if spec is None else kept_by(spec)
+        kept |= {"objective": objective, "time_limit": time_limit, "progress": follow}
+        protocol = optimise(joint, notion, **kept)
         found = _measured(protocol, counts, opened, notion, protection, follow)
         return replace(found, more=more, spec=spec)
 

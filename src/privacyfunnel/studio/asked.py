@@ -24,7 +24,7 @@ def spec_of(secret: str, chosen: Mapping[str, str], more: More) -> Spec:
     """A promise as it is chosen: `chosen` are controls by their keys, and `more` what is under the fold."""
     kind = kind_named(chosen["notion"]) or Notion
     held = {name: text for name, text in chosen.items() if text and takes(kind, name)}
-    held |= {name: chosen[name] for name in ("notion", "confidence", "keep") if chosen.get(name)}
+    held |= {name: chosen[name] for name in ("notion", "confidence", "keep", "objective") if chosen.get(name)}
     held |= {"within": chosen["within"]} if chosen.get("confidence") and chosen["within"] else {}
     exact = chosen.get("private") == EXACT
     held |= {"exact_fit": "true"} if exact else {"private": chosen.get("private", "")}
@@ -39,6 +39,7 @@ def spec_of(secret: str, chosen: Mapping[str, str], more: More) -> Spec:
     levels = more.levels if more.beliefs is None else more.beliefs
     held |= {"epsilon": levels} if levels else {}
     held |= {"secret": "\n".join(map(quoted, filter(None, (secret, more.second))))}
+    held |= dict(more.others)
     held |= {"keep_exact": ",".join(map(quoted, more.exact))} if more.exact else {}
     held |= {"ordered": "true"} if more.ordered else {}
     held |= {"per_range": repr(more.per_range)} if more.ordered and more.per_range is not None else {}

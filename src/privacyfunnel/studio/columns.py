@@ -12,6 +12,7 @@ from shiny import ui
 from privacyfunnel.distribution.raw import Kind
 from privacyfunnel.studio.actions import Opened
 from privacyfunnel.studio.more import second_part
+from privacyfunnel.studio.others import others_part
 from privacyfunnel.studio.page import section
 from privacyfunnel.studio.protecting import Counts
 from privacyfunnel.studio.wishing import AUTOMATIC, BINS, DATES, EACH, TOP, Cut
@@ -69,6 +70,7 @@ def columns_step(opened: Opened) -> Tag:
             aria_label="The secret",
         ),
         second_part([column.column for column in opened.columns if column.usable], opened.start),
+        others_part(True, opened.start.others if opened.start is not None else {}),
         ui.input_action_button("count", "Use these columns", class_="main"),
         tags.div(ui.output_ui("counted"), aria_live="polite"),
     )

@@ -9,6 +9,7 @@ from typing import Any, cast
 from htmltools import Tag, tags
 from shiny import ui
 
+from privacyfunnel.studio.others import others_part
 from privacyfunnel.studio.reopening import Start
 
 SECOND_LABEL = "A second secret, with a promise of its own"
@@ -43,6 +44,8 @@ class More:
     """With `ordered`: the ε of single values."""
     beliefs: str | None = None
     """Limits on belief as typed, where that is the kind of promise."""
+    others: tuple[tuple[str, str], ...] = ()
+    """All other keys, as typed."""
 
 
 def beliefs_part(start: Start | None) -> Tag:
@@ -65,7 +68,7 @@ def more_part(attributes: Sequence[str], second: str, start: Start | None) -> Ta
     """A fold for what few people need, open if something in it is chosen."""
     now = start if start is not None else Start("", None)
     epsilon = [ui.input_numeric("second_epsilon", SECOND_EPSILON_LABEL, now.second_epsilon, min=0, max=64, step=0.05)]
-    opened: dict[str, Any] = {"open": ""} if second or now.levels or now.ordered or now.exact else {}
+    opened: dict[str, Any] = {"open": ""} if second or now.levels or now.ordered or now.exact or now.others else {}
     return tags.details(
         opened,
         tags.summary("More about this promise"),
@@ -76,4 +79,5 @@ def more_part(attributes: Sequence[str], second: str, start: Start | None) -> Ta
             "per_range", PER_RANGE_LABEL, cast(float, now.per_range), min=0, max=64, step=0.05, width="100%"
         ),
         ui.input_checkbox_group("exact", EXACT_LABEL, list(attributes), selected=list(now.exact)),
+        others_part(False, now.others),
     )

@@ -18,6 +18,7 @@ from privacyfunnel.spec.form import texts_of, without_empty
 from privacyfunnel.spec.grammar import number_text
 from privacyfunnel.spec.of_steps import ReportSpec
 from privacyfunnel.spec.spec import Spec
+from privacyfunnel.studio.others import OWN, others, said_by
 from privacyfunnel.studio.protecting import EPSILONS, EXACT, THRESHOLDS, Protection
 from privacyfunnel.studio.wishing import BINS, EACH, TOP, Cut
 from privacyfunnel.tables.fitting import Wishes
@@ -27,11 +28,6 @@ CONFIDENCES = (0.9, 0.95, 0.99)
 """Those that people know from elsewhere."""
 KNOWN = (1, 2)
 """How many columns attackers may know, where it is not any."""
-SHOWN = {
-    *("table", "secret", "columns", "notion", "epsilon", "known", "confidence", "within", "private", "exact_fit"),
-    *("at_least", "insist", "objective", "bins", "top", "dates", "time_limit", "ordered", "per_range", "keep_exact"),
-}
-"""Keys that the studio has a place for."""
 
 
 @dataclass(frozen=True)
@@ -60,13 +56,16 @@ class Start:
     beliefs: str = ""
     """Limits on belief, as typed."""
     insist: bool = False
+    others: Mapping[str, str] = field(default_factory=dict)
+    """All other keys, as typed."""
 
 
 def start_of(recipe: Recipe) -> Start:
     """The choices that a recipe stands for; what the page has no place for is refused, by its key."""
     fit = recipe.fit
+    there = (OWN - {"keep"}) | others(Spec, True).keys() | others(Spec, False).keys()
     for name, value in fit.said().items():
-        _refuse(name not in SHOWN and value is not False, as_toml.written(Spec, name))
+        _refuse(name not in there and value is not False, as_toml.written(Spec, name))
     if len(fit.secret or ()) > 2 or any(len(names) > 1 for names in fit.secret or ()):
         raise InvalidInput("fit.secret: the studio has a place for one secret column, or two that stand by themselves")
     kind = kind_named(fit.kinds[0])
@@ -76,8 +75,8 @@ def start_of(recipe: Recipe) -> Start:
         raise InvalidInput("fit.epsilon: the studio begins with a promise, which needs it")
     if fit.columns == "auto":
         raise InvalidInput("fit.columns: the studio has no place for auto; use funnel run, or name the columns")
-    first, *others = fit.secret_columns
-    second = others[0] if others else ""
+    first, *more = fit.secret_columns
+    second = more[0] if more else ""
     epsilon, of_second, levels = _levels(fit.epsilon, first, second)
     levels, beliefs = ("", levels) if "most" in kind.required() else (levels, "")
     noise, least = noise_of(fit), fit.at_least or THRESHOLDS[0]
@@ -101,6 +100,7 @@ def start_of(recipe: Recipe) -> Start:
         fit.per_range,
         beliefs,
         bool(fit.insist),
+        said_by(fit),
     )
 
 
@@ -159,6 +159,7 @@ def recipe_text(
     asked |= {"exact_fit": protection.private is None, "private": protection.private, "insist": protection.insist}
     asked |= {"at_least": protection.at_least if protection.at_least > 1 else None, "objective": objective, "time_limit": time_limit}
     asked |= {"bins": wishes.bins, "top": wishes.top, "dates": wishes.dates}
+    asked |= {"group": wishes.groups, "missing": tuple(wishes.missing)}
     spec = as_keywords.said(Spec, **without_empty(asked)).spec()
     output = f"{slug_of(table.split('.')[0])}-release"
     return to_text(Recipe(recipe=1, output=output, fit=spec, report=ReportSpec(curves=False)))

@@ -80,7 +80,7 @@ def columns(visit: Visit) -> None:
             visit.say("columns", "choose one secret and at least one other column to release")
             return
         found = await visit.attempt(
-            "columns", partial(desk.count, now, secret, chosen, visit.cuts(now.columns), second)
+            "columns", partial(desk.count, now, secret, chosen, visit.cuts(now.columns), second, visit.of_columns())
         )
         visit.counted.set(found)
 
@@ -140,9 +140,10 @@ def promises(visit: Visit) -> None:
             visit.refuse()
             return
         promise = promise_of(spec)
-        if (promise, objective, protection, more.exact) == visit.promised:
+        choice = promise, objective, protection, more.exact, more.others
+        if choice == visit.promised:
             return
-        visit.promised = promise, objective, protection, more.exact
+        visit.promised = choice
         visit.say("promise", None)
         if visit.promised in visit.known:
             visit.drop_search()

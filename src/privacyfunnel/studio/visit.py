@@ -20,7 +20,7 @@ from privacyfunnel.protocols.protocol import Objective
 from privacyfunnel.report.curves import Comparison
 from privacyfunnel.spec.spec import Spec
 from privacyfunnel.studio import actions as desk
-from privacyfunnel.studio import page
+from privacyfunnel.studio import others, page
 from privacyfunnel.studio.asked import spec_of
 from privacyfunnel.studio.more import More
 from privacyfunnel.studio.protecting import Counts, Protection
@@ -33,8 +33,8 @@ POLL_SECONDS = 0.2
 """Progress looks steady at this pace, and asking more often would take time from the search."""
 
 
-Choice = tuple[Notion, Objective, Protection, tuple[str, ...]]
-"""What is searched for: a promise, what is kept the most of, how the protocol is protected, and exact columns."""
+Choice = tuple[Notion, Objective, Protection, tuple[str, ...], tuple[tuple[str, str], ...]]
+"""What is searched for: a promise, what is kept the most of, how the protocol is protected, exact columns, the rest."""
 Kind = tuple[Objective, Protection]
 """What curves are of."""
 
@@ -177,6 +177,7 @@ class Visit:
             "private": self.input.private(),
             "confidence": self.input.people(),
             "within": self.input.within() if "within" in self.input else "",
+            "objective": self.objective(),
         }
         try:
             return spec_of(secret, chosen, more)
@@ -192,6 +193,7 @@ class Visit:
         if "levels" not in given:  # the page is not there yet
             return More(names[1] if len(names) > 1 else "", beliefs=limited)
         per_range = given.per_range()
+        further = others.chosen(given.__contains__, lambda place: str(given[place]()), False)
         return More(
             names[1] if len(names) > 1 else "",
             given.second_epsilon() if "second_epsilon" in given and len(names) > 1 else None,
@@ -200,7 +202,12 @@ class Visit:
             tuple(name for name in counts.exact.joint.attributes if name in given.exact()),
             per_range if isinstance(per_range, int | float) and given.ordered() else None,
             limited,
+            tuple(further.items()),
         )
+
+    def of_columns(self) -> dict[str, str]:
+        """What is typed about all columns."""
+        return others.chosen(self.input.__contains__, lambda place: str(self.input[place]()), True)
 
     def cuts(self, columns: Sequence[Suggestion]) -> dict[str, Cut]:
         """How every column is to be cut, as chosen."""
@@ -325,7 +332,7 @@ class Visit:
 
 def _choice(solved: desk.Solved) -> Choice:
     """What a result is for."""
-    return solved.asked, solved.account.objective, solved.protection, solved.more.exact
+    return solved.asked, solved.account.objective, solved.protection, solved.more.exact, solved.more.others
 
 
 def _busy(searching: list[Work[desk.Solved] | None]) -> bool:

@@ -45,5 +45,5 @@ def wishes_of(cuts: Mapping[str, Cut]) -> Wishes:
 
 def key_of(wishes: Wishes) -> tuple[Any, ...]:
     """What tells wishes apart: counts with the same are the same."""
-    asked = (wishes.bins, wishes.top, wishes.dates)
+    asked = (wishes.bins, wishes.top, wishes.dates, wishes.groups, {"missing": wishes.missing})
     return tuple(tuple(sorted((name, str(one)) for name, one in some.items())) for some in asked)

@@ -189,7 +189,7 @@ def _check_names(secrets: Sequence[str], attributes: Sequence[str], allow_secret
 
 
 def _check_wishes(wishes: Wishes) -> None:
-    if {*wishes.bins, *wishes.top, *wishes.dates}:
+    if {*wishes.bins, *wishes.top, *wishes.dates, *wishes.written}:
         raise InvalidTable(
             "a domain declares the values of columns, so it goes without bins, top and dates; edit the domain"
         )

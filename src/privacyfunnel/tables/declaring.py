@@ -85,6 +85,7 @@ def _declared(column: Column) -> DeclaredColumn:
         outside="other" if column.other else "refuse",
         missing=gone,
         missing_texts=column.missing,
+        written=column.written,
         comment=f"{words} {MISSING_WORDS if gone else COMPLETE_WORDS}",
     )
 

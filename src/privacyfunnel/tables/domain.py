@@ -77,6 +77,9 @@ class DeclaredColumn(BaseModel):
     """Whether an entry may be missing, which then is a value of its own."""
     missing_texts: tuple[str, ...] = Field(default=(), max_length=MOST_MARKERS)
     """Texts that mean missing, beside empty ones."""
+    written: raw.Written = ""
+    """How numbers and dates are written in the table, if not like 1234.5 and 2024-12-31: "comma" (1.234,5), "point"
+    (1,234.5), "dmy" (31.12.2024), "mdy" (12/31/2024), "ymd" (2024/12/31), or "hours" (8:30, which is 8.5)."""
     comment: str = Field(default="", max_length=LONGEST_TEXT)
     """For people; it means nothing."""
 
@@ -100,6 +103,7 @@ class DeclaredColumn(BaseModel):
             kind=self.kind,
             edges=edges,
             missing=self.missing_texts,
+            written=self.written,
             labels=tuple(labels),
             other=self.outside == "other",
         )

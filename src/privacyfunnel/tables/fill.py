@@ -15,6 +15,7 @@ from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.model.columns import LARGEST_STEP, PARTS, Counted, by_date, by_label, by_number, cells_of
 from privacyfunnel.model.fitting import fit_fill
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.tables.domain import Domain
 from privacyfunnel.tables.fitting import Wishes, fit_columns
 from privacyfunnel.tables.sources import Source
 from privacyfunnel.typing import Integers, Vector
@@ -40,20 +41,23 @@ def with_fill(
     epsilon: float,
     *,
     delta: float = USUAL_DELTA,
+    domain: Domain | None = None,
+    rest: bool = False,
     ranges: bool = False,
     missing: Sequence[str] = (),
     doing: Callable[[str], None] = lambda _: None,
 ) -> Protocol:
     """The protocol with the columns `names` of the table that it was fitted on filled, for ε₀ = `epsilon` and `delta`.
 
-    Kept ranges are written as numbers, unless `ranges`. What was read of the columns is as for a fit: their values and
+    With `rest`, those of them that look like identifiers are left out. Kept ranges are written as numbers, unless
+    `ranges`. What was read of the columns is as for a fit: their values and
     ranges are those of the table, and all that is counted of people has noise.
     """
     spent = protocol.spent
     if spent is None or protocol.fill is not None:
         raise InvalidInput("columns are filled beside the kept columns of a private fit, once")
     doing("reading the columns that are filled")
-    columns = _columns(source, names, tuple(missing))
+    columns = _columns(source, names, tuple(missing), rest) if domain is None else list(map(domain.column, names))
     numbers = [] if ranges else [column for column in protocol.columns if column.kind == "bins"]
     read = _read(source, [*columns, *protocol.columns])
     if any(len(codes) != protocol.people for codes, _ in read.values()):
@@ -62,16 +66,18 @@ def with_fill(
     counted += [found for column in numbers if (found := _kept(column, read[column.name][1])) is not None]
     cells = {one.name: cells_of(one, *read[one.name]) for one in counted}
     kept = {column.name: (read[column.name][0], len(column)) for column in protocol.columns}
-    order = [name for name in source.columns if name in kept or name in names]
+    order = [name for name in source.columns if name in kept or name in {column.name for column in columns}]
     level = protocol.notion.epsilon
     doing("fitting the model of the columns that are filled")
     fill = fit_fill(kept, counted, cells, order, epsilon, delta, level, spent.epsilon)
     return replace(protocol, fill=fill)
 
 
-def _columns(source: Source, names: Sequence[str], missing: tuple[str, ...]) -> list[Column]:
+def _columns(source: Source, names: Sequence[str], missing: tuple[str, ...], rest: bool) -> list[Column]:
     """How each column is read: numbers by ranges, texts by their most frequent values."""
-    rough = [one.column for one in fit_columns(source, names, Wishes(missing=missing))] if names else []
+    fitted = fit_columns(source, names, Wishes(missing=missing)) if names else ()
+    rough = [one.column for one in fitted if not (rest and one.identifier)]
+    names = [column.name for column in rough]
     finer = {column.name: RANGES for column in rough if column.kind == "bins"}
     more = {column.name: MOST_LABELS for column in rough if column.other}
     if not finer and not more:

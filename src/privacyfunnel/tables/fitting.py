@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -17,7 +16,16 @@ from privacyfunnel.distribution.raw import Kind
 from privacyfunnel.errors import InvalidTable
 from privacyfunnel.tables.cutting import Bins, edges_for
 from privacyfunnel.tables.grouping import Grouping
-from privacyfunnel.tables.profiling import FEW_NUMBERS, Profile, look_alikes, names_people, profile_of
+from privacyfunnel.tables.profiling import (
+    AS_WRITTEN,
+    DATES,
+    FEW_NUMBERS,
+    Profile,
+    look_alikes,
+    meanings,
+    names_people,
+    profile_of,
+)
 from privacyfunnel.typing import Integers
 
 DEFAULT_BINS = 8
@@ -45,6 +53,8 @@ class Wishes:
     """By column, texts that are read as one value, by its name."""
     open_groups: bool = False
     """Whether it is left open which groups are merged."""
+    written: Mapping[str, raw.Written] = field(default_factory=dict)
+    """By column, how its numbers or dates are written, where it does not tell."""
     also_missing: tuple[str, ...] = ()
     """Texts that can only mean "missing" in some column, so that they do in all of them."""
 
@@ -56,7 +66,7 @@ class Wishes:
 
     def columns(self) -> set[str]:
         """The columns that are mentioned."""
-        return {*self.bins, *self.top, *self.dates, *self.groups}
+        return {*self.bins, *self.top, *self.dates, *self.written, *self.groups}
 
 
 @dataclass(frozen=True)
@@ -89,7 +99,7 @@ def look_at(source: Grouping, names: Sequence[str], wishes: Wishes) -> Look:
     others, too.
     """
     source.require(names)
-    profiles = {name: profile_of(source, name, wishes.markers) for name in names}
+    profiles = {name: profile_of(source, name, wishes.markers, wishes.written.get(name)) for name in names}
     also = {
         text
         for name, profile in profiles.items()
@@ -99,7 +109,8 @@ def look_at(source: Grouping, names: Sequence[str], wishes: Wishes) -> Look:
     if not also:
         return Look(source, wishes, profiles)
     wishes = replace(wishes, also_missing=tuple(sorted(also)))
-    again = {name: profile_of(source, name, wishes.markers) for name, found in profiles.items() if found.markers & also}
+    marked = [name for name, found in profiles.items() if found.markers & also]
+    again = {name: profile_of(source, name, wishes.markers, wishes.written.get(name)) for name in marked}
     return Look(source, wishes, profiles | again)
 
 
@@ -123,11 +134,12 @@ def fitted_in(look: Look, names: Sequence[str], *, secret: bool = False) -> tupl
     """The same for columns that were looked at together with others."""
     fitted = [_fit(look, name, merge=not secret) for name in names]
     made = map(as_secret, fitted) if secret else map(_pointed_out, fitted)
-    return tuple(_said(_told(one, look.profiles[one.column.name]), look.source) for one in made)
+    return tuple(_said(one, look.profiles[one.column.name], look.source) for one in made)
 
 
-def _said(fitted: FittedColumn, source: Grouping) -> FittedColumn:
-    """With what the table itself says of the column."""
+def _said(fitted: FittedColumn, profile: Profile, source: Grouping) -> FittedColumn:
+    """With what its entries may mean, and with what the table itself says of the column."""
+    fitted = replace(fitted, notice=fitted.notice + meanings(fitted.column, profile))
     column, note = fitted.column, source.notes.get(fitted.column.name)
     about = source.about.get(column.name, "")
     if about:
@@ -137,33 +149,6 @@ def _said(fitted: FittedColumn, source: Grouping) -> FittedColumn:
 
 def _pointed_out(fitted: FittedColumn) -> FittedColumn:
     return replace(fitted, notice=fitted.notice + IDENTIFIER_WORDS) if fitted.identifier else fitted
-
-
-def _told(fitted: FittedColumn, profile: Profile) -> FittedColumn:
-    """With what its texts may mean: that an entry is missing, or one value that is spelled twice."""
-    column, notice = fitted.column, fitted.notice
-    if profile.gone:
-        notice += f"; {_quoted(profile.gone)} read as missing"
-    doubtful = profile.markers | profile.no_answers
-    if column.kind == "text" and doubtful:
-        notice += f"; {_quoted(doubtful)} kept as a value: --set missing={_typed(doubtful)} if it means missing"
-    if column.kind in ("integer", "number", "bins") and profile.code is not None:
-        notice += f"; {profile.code} counts as a number: --set missing={profile.code} if it means missing"
-    if None in column.labels:
-        notice += "; missing is a value of its own"
-    texts = [label for label in column.labels if isinstance(label, str) and not (column.other and label == OTHER)]
-    if column.kind == "text" and len({" ".join(text.split()).casefold() for text in texts}) < len(texts):
-        notice += "; some differ only in capitals or spaces: write them alike if they mean the same"
-    return replace(fitted, notice=notice)
-
-
-def _quoted(texts: Iterable[str]) -> str:
-    return ", ".join(map(repr, sorted(texts)))
-
-
-def _typed(texts: Iterable[str]) -> str:
-    """Texts as they are typed in a shell."""
-    return shlex.quote(",".join(sorted(texts)))
 
 
 def fit_reading(source: Grouping, reading: Reading) -> Column:
@@ -220,6 +205,10 @@ def _fit(look: Look, name: str, merge: bool) -> FittedColumn:
         return _fit_top(source, name, profile, wishes, wishes.top[name])
     if name in wishes.groups:
         return _fit_texts(source, name, profile, wishes)
+    asked = wishes.written.get(name)
+    if asked:
+        _all_read(name, profile, profile.dates if asked in DATES else profile.numbers, AS_WRITTEN[asked])
+        return (_fit_dates if asked in DATES else _fit_numbers)(source, name, profile, wishes, None)
     if profile.way == "boolean":
         return FittedColumn(_labelled(source, name, "boolean", wishes.markers), "true or false")
     if profile.way == "numbers":
@@ -233,12 +222,12 @@ def _fit(look: Look, name: str, merge: bool) -> FittedColumn:
 
 def _fit_texts(source: Grouping, name: str, profile: Profile, wishes: Wishes) -> FittedColumn:
     kept = f"{profile.distinct} values kept as they are" if profile.distinct != 1 else "its one value kept as it is"
-    return FittedColumn(_labelled(source, name, "text", wishes.markers), kept + look_alikes(profile))
+    return FittedColumn(_labelled(source, name, "text", wishes.markers), kept + look_alikes(name, profile))
 
 
-def _labelled(source: Grouping, name: str, kind: Kind, missing: tuple[str, ...]) -> Column:
+def _labelled(source: Grouping, name: str, kind: Kind, missing: tuple[str, ...], written: raw.Written = "") -> Column:
     """A column whose labels are its different values, sorted, with missing last."""
-    return fit_reading(source, Reading(name=name, kind=kind, missing=missing))
+    return fit_reading(source, Reading(name=name, kind=kind, missing=missing, written=written))
 
 
 def _all_read(name: str, profile: Profile, recognised: int, what: str) -> None:
@@ -264,15 +253,17 @@ def _fit_numbers(source: Grouping, name: str, profile: Profile, wishes: Wishes, 
     each = isinstance(bins, str) and bins == "each"
     if each or (bins is None and len(profile.few) <= FEW_NUMBERS):
         kind: Kind = "integer" if profile.integers == profile.numbers else "number"
-        return FittedColumn(_labelled(source, name, kind, missing), "each number kept")
+        return FittedColumn(_labelled(source, name, kind, missing, profile.written), "each number kept")
     if profile.numbers == 0 and profile.dates:
         raise InvalidTable(
             f"column {name!r} holds dates, which are kept by year, month or day (dates); for wider ranges, "
             "make a column of the years"
         )
     if profile.numbers == 0:
-        raise InvalidTable(f"column {name!r} holds no numbers, so it cannot be cut into bins{look_alikes(profile)}")
-    numbers, counts = numbers_in(source, name, missing)
+        raise InvalidTable(
+            f"column {name!r} holds no numbers, so it cannot be cut into bins{look_alikes(name, profile)}"
+        )
+    numbers, counts = numbers_in(source, name, missing, profile.written)
     edges, how = edges_for(name, numbers, counts, bins if bins is not None else DEFAULT_BINS)
     outside = int(counts[(numbers < edges[0]) | (numbers > edges[-1])].sum())
     if outside:
@@ -281,16 +272,20 @@ def _fit_numbers(source: Grouping, name: str, profile: Profile, wishes: Wishes, 
             "widen them",
             steward_only=True,
         )
-    column = fit_reading(source, Reading(name=name, kind="bins", edges=tuple(edges), missing=missing))
+    column = fit_reading(
+        source, Reading(name=name, kind="bins", edges=tuple(edges), missing=missing, written=profile.written)
+    )
     given = not isinstance(bins, int | np.integer | str | None)
     identifier = bins is None and names_people(name, profile)
     return FittedColumn(column, how, chosen=not given, identifier=identifier)
 
 
-def numbers_in(source: Grouping, name: str, missing: tuple[str, ...]) -> tuple[NDArray[np.float64], Integers]:
+def numbers_in(
+    source: Grouping, name: str, missing: tuple[str, ...], written: raw.Written = ""
+) -> tuple[NDArray[np.float64], Integers]:
     """The different numbers of a column, increasing, and how often each occurs."""
     found, people = [], []
-    for values, _, counts in _tally(source, Reading(name=name, kind="number", missing=missing)):
+    for values, _, counts in _tally(source, Reading(name=name, kind="number", missing=missing, written=written)):
         valid = values.is_valid().to_numpy(zero_copy_only=False)
         found.append(values.drop_null().to_numpy(zero_copy_only=False))
         people.append(counts[valid])
@@ -308,9 +303,10 @@ def _fit_dates(source: Grouping, name: str, profile: Profile, wishes: Wishes, by
     missing = wishes.markers
     _all_read(name, profile, profile.dates, "dates")
     if by is None:
-        years = [int(year) for year in _labelled(source, name, "year", missing).labels if isinstance(year, str)]
+        found = _labelled(source, name, "year", missing, profile.written).labels
+        years = [int(year) for year in found if isinstance(year, str)]
         by = "year" if max(years) - min(years) > LONG_SPAN_YEARS else "month"
-    return FittedColumn(_labelled(source, name, by, missing), f"dates kept by {by}")
+    return FittedColumn(_labelled(source, name, by, missing, profile.written), f"dates kept by {by}")
 
 
 def _fit_top(source: Grouping, name: str, profile: Profile, wishes: Wishes, top: int | None) -> FittedColumn:
@@ -330,7 +326,7 @@ def _fit_top(source: Grouping, name: str, profile: Profile, wishes: Wishes, top:
         labels.append(None)
     column = Column(**reading.model_dump(), labels=tuple(labels), other=True)
     notice = f"the {min(most, len(frequent))} most frequent of {profile.distinct:,} values kept, the rest is {OTHER!r}"
-    alike = look_alikes(profile)
+    alike = look_alikes(name, profile)
     identifier = not alike and top is None and names_people(name, profile)
     notice += alike
     return FittedColumn(column, notice, chosen=profile.distinct > most, identifier=identifier)

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, get_args
 from pydantic import ValidationError
 
 from privacyfunnel.distribution.column import LONGEST_NAME
-from privacyfunnel.distribution.raw import Kind
+from privacyfunnel.distribution.raw import Kind, Written
 from privacyfunnel.errors import InvalidDomain
 from privacyfunnel.protocols.json_file import SHOWN
 
@@ -25,6 +25,7 @@ MUST_BE = {
     "outside": '"refuse" or "other"',
     "missing": "true or false, without quotes",
     "missing_texts": "a list of texts",
+    "written": f"one of {', '.join(filter(None, get_args(Written)))}, in quotes",
     "comment": "one text",
 }
 """What can stand in each field."""

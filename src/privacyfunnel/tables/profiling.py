@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import shlex
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -10,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from privacyfunnel.distribution import raw
+from privacyfunnel.distribution.column import OTHER, Column
 from privacyfunnel.errors import InvalidTable
 from privacyfunnel.tables.grouping import Grouping
 from privacyfunnel.typing import Integers
@@ -35,6 +39,17 @@ MANY = 100
 """Different entries: with fewer, people share them, or a table is so small that they differ by chance."""
 NEARLY_ALL = 0.9
 """Of the rows: if more of them differ in a column of texts or whole numbers, it likely names people."""
+FORMS: tuple[raw.Written, ...] = ("point", "comma", "dmy", "mdy", "ymd", "hours")
+DATES: tuple[raw.Written, ...] = ("dmy", "mdy", "ymd")
+"""Ways to write numbers, dates and times; those of dates."""
+AS_WRITTEN: dict[raw.Written, str] = {
+    "point": "numbers like 1,234.5",
+    "comma": "numbers like 1.234,5",
+    "dmy": "dates like 31.12.2024",
+    "mdy": "dates like 12/31/2024",
+    "ymd": "dates like 2024/12/31",
+    "hours": "hours: 8:30 is 8.5",
+}
 NAME_OF_IDENTIFIERS = re.compile(
     r"(?:^|[^a-z])(?:id|nr|nbr|no|num|key|ssn|uuid|guid)$|(?-i:[a-z]ID)$|number$|nummer$|serial$"
     r"|(?:serial|person|patient|case|record|house(?:hold)?|hh|respondent|subject|member|client|customer|user|student"
@@ -56,8 +71,15 @@ class Profile:
     integers: int = 0
     dates: int = 0
     infinite: int = 0
-    other_dates: int = 0
-    comma_numbers: int = 0
+    written: raw.Written = ""
+    """How its texts are written, if not as we write numbers and dates."""
+    fits: Counter[raw.Written] = field(default_factory=Counter)
+    """Rows that can be read as written so."""
+    differ: int = 0
+    """Rows that mean different numbers, read as with a decimal point and as with a decimal comma."""
+    short_years: int = 0
+    signed: int = 0
+    """Rows with a number, a percent sign or currency allowed."""
     padded: bool = False
     """Whether a text looks like a number with leading zeros."""
     few: set[float] = field(default_factory=set)
@@ -84,6 +106,16 @@ class Profile:
             return f"{first:.0f}"
         return f"{last:.0f}" if last in LAST_CODES and min(self.largest) < last / 2 else None
 
+    def decided(self) -> raw.Written:
+        """How its texts are written, if all of them tell, and no other way fits."""
+        meant = self.present - self.marked
+        fits = [form for form, rows in self.fits.items() if rows == meant] if meant and meant > self.numbers else []
+        if self.dates == meant or meant < MOSTLY * self.present:
+            return ""
+        if "point" in fits and "comma" in fits and not self.differ:
+            return "point"
+        return fits[0] if len(fits) == 1 else ""
+
     @property
     def way(self) -> Literal["boolean", "numbers", "dates", "text"]:
         """What the column holds, but for texts that can only mean "missing"."""
@@ -96,13 +128,23 @@ class Profile:
         return "dates" if mostly and self.dates == meant else "text"
 
 
-def profile_of(source: Grouping, name: str, missing: tuple[str, ...]) -> Profile:
+def profile_of(source: Grouping, name: str, missing: tuple[str, ...], written: raw.Written | None = None) -> Profile:
+    """What a column holds, as it was said or as it tells itself to be written."""
+    if written is not None:
+        return _profile(source, name, missing, written)
+    found = _profile(source, name, missing, "")
+    decided = found.decided()
+    return _profile(source, name, missing, decided) if decided else found
+
+
+def _profile(source: Grouping, name: str, missing: tuple[str, ...], written: raw.Written) -> Profile:
     """Go through the different entries of a column once; those of `missing` are not counted as present."""
-    found = Profile()
+    found = Profile(written=written)
     for batch in source.groups([name]):
         counts = batch.column(1).to_numpy(zero_copy_only=False)
         array = raw.present(batch.column(0), missing)
-        numbers = raw.as_kind(array, "number")
+        read = raw.rewritten(array, written)
+        numbers = raw.as_kind(read, "number")
         found.type = batch.column(0).type
         if missing and raw.is_text(found.type):
             found.gone.update(
@@ -113,8 +155,8 @@ def profile_of(source: Grouping, name: str, missing: tuple[str, ...]) -> Profile
         found.distinct += len(array) - array.null_count
         found.numbers += _rows(counts, numbers.is_valid())
         if not pa.types.is_floating(array.type):
-            found.integers += _rows(counts, raw.as_kind(array, "integer").is_valid())
-        found.dates += _rows(counts, raw.as_kind(array, "day").is_valid())
+            found.integers += _rows(counts, raw.as_kind(read, "integer").is_valid())
+        found.dates += _rows(counts, raw.as_kind(read, "day").is_valid())
         if len(found.few) <= FEW_NUMBERS:
             found.few.update(numbers.unique().drop_null().to_pylist())
         if len(found.below) < SEVERAL:
@@ -125,14 +167,30 @@ def profile_of(source: Grouping, name: str, missing: tuple[str, ...]) -> Profile
             marker = pc.is_in(array, pa.array(MARKERS))
             found.markers.update(array.filter(marker).to_pylist())
             found.marked += _rows(counts, marker)
-            found.other_dates += _rows(counts, pc.match_substring_regex(array, raw.OTHER_DATE))
-            found.comma_numbers += _rows(counts, pc.match_substring_regex(array, raw.COMMA_NUMBER))
-            found.padded = found.padded or bool(pc.any(pc.match_substring_regex(array, raw.PADDED)).as_py())
+            found.short_years += _rows(counts, pc.match_substring_regex(array, raw.SHORT_YEAR))
+            found.signed += _rows(counts, pc.match_substring_regex(array, raw.SIGNED))
+            _note_forms(found, array, counts)
+            found.padded = found.padded or bool(pc.any(pc.match_substring_regex(_texts(read), raw.PADDED)).as_py())
+        elif pa.types.is_time(array.type):
+            found.fits["hours"] += _rows(counts, array.is_valid())
         elif pa.types.is_floating(array.type):
             found.infinite += _rows(counts, pc.is_inf(array))
     if found.rows == 0:
         raise InvalidTable(f"{source.name} has a header but no rows")
     return found
+
+
+def _texts(read: pa.Array) -> pa.Array:
+    return read if raw.is_text(read.type) else pa.nulls(len(read), pa.string())
+
+
+def _note_forms(found: Profile, array: pa.Array, counts: Integers) -> None:
+    """How many rows can be read in each way of writing."""
+    for form in FORMS:
+        read = raw.as_kind(raw.rewritten(array, form), "day" if form in DATES else "number")
+        found.fits[form] += _rows(counts, read.is_valid())
+    one, other = (raw.as_kind(raw.rewritten(array, form), "number") for form in ("point", "comma"))
+    found.differ += _rows(counts, pc.not_equal(one, other))
 
 
 def _rows(counts: Integers, mask: pa.Array) -> int:
@@ -160,13 +218,71 @@ def names_people(name: str, profile: Profile) -> bool:
     return share > NEARLY_ALL or (share > MOSTLY and NAME_OF_IDENTIFIERS.search(name) is not None)
 
 
-def look_alikes(profile: Profile) -> str:
+def meanings(column: Column, profile: Profile) -> str:
+    """What its texts may mean: that an entry is missing, or one value that is spelled twice."""
+    notice = written_words(column, profile)
+    if profile.gone:
+        notice += f"; {_quoted(profile.gone)} read as missing"
+    doubtful = profile.markers | profile.no_answers
+    if column.kind == "text" and doubtful:
+        notice += f"; {_quoted(doubtful)} kept as a value: --set missing={_typed(doubtful)} if it means missing"
+    if column.kind in ("integer", "number", "bins") and profile.code is not None:
+        notice += f"; {profile.code} counts as a number: --set missing={profile.code} if it means missing"
+    if None in column.labels:
+        notice += "; missing is a value of its own"
+    texts = [label for label in column.labels if isinstance(label, str) and not (column.other and label == OTHER)]
+    if column.kind == "text" and len({" ".join(text.split()).casefold() for text in texts}) < len(texts):
+        notice += "; some differ only in capitals or spaces: write them alike if they mean the same"
+    return notice
+
+
+def _quoted(texts: Iterable[str]) -> str:
+    return ", ".join(map(repr, sorted(texts)))
+
+
+def _typed(texts: Iterable[str]) -> str:
+    """Texts as they are typed in a shell."""
+    return shlex.quote(",".join(sorted(texts)))
+
+
+def written_words(column: Column, profile: Profile) -> str:
+    """How a column of numbers, dates or times is written, or may be."""
+    if column.written:
+        return f"; read as {AS_WRITTEN[column.written]}"
+    comma = profile.fits["comma"] == profile.present - profile.marked
+    if comma and profile.differ and profile.distinct > SEVERAL and column.kind in ("number", "bins"):
+        asked = f"--set written={shlex.quote(column.name)}=comma"
+        return f"; 1.234 is read as little more than 1: {asked} if the point separates thousands"
+    return ""
+
+
+def look_alikes(name: str, profile: Profile) -> str:
+    """What a text column may have been meant to be, in words."""
+    return _look_alike(profile).replace("COLUMN", shlex.quote(name))
+
+
+def _look_alike(profile: Profile) -> str:
     """What a text column may have been meant to be, in words."""
     mostly = MOSTLY * profile.present
-    if profile.other_dates > mostly:
-        return "; these look like dates: write them as 2024-05-31, and they are kept by year or month"
-    if profile.comma_numbers > mostly:
-        return "; these look like numbers: write them with a decimal point, and they are cut into bins"
+    fits = {form for form, rows in profile.fits.items() if rows > mostly}
+    if {"dmy", "mdy"} <= fits:
+        return "; these are dates, and the day or the month may come first: say --set written=COLUMN=dmy or mdy"
+    if fits & set(DATES):
+        return (
+            "; most of these are dates, written in different ways: write all like 2024-05-31, or say which mean missing"
+        )
+    if profile.short_years > mostly:
+        return "; these look like dates with a year of two digits: write them as 2024-05-31"
+    if {"point", "comma"} <= fits and profile.differ:
+        return (
+            "; these are numbers whose comma or point may separate thousands: say --set written=COLUMN=comma or point"
+        )
+    if profile.signed > mostly and profile.numbers < mostly and not fits:
+        return (
+            "; these look like numbers with a percent sign or a currency: leave that out, and they are cut into ranges"
+        )
+    if fits and profile.numbers < mostly:
+        return "; most of these are numbers: say which texts mean missing (missing), and the others are cut into ranges"
     if mostly < profile.numbers < profile.present and not profile.padded:
         return "; most of them are numbers: say which texts mean missing (missing), and the others are cut into bins"
     if mostly < profile.dates < profile.present:

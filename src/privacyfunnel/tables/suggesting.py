@@ -192,7 +192,7 @@ def _of_rows(source: Source, column: Column) -> str:
     """Why a column weighs rows, or numbers people; nothing if it does not."""
     name, kind = column.name, column.kind
     if kind in ("bins", "integer", "number"):
-        numbers, counts = numbers_in(source, name, column.missing)
+        numbers, counts = numbers_in(source, name, column.missing, column.written)
         whole = bool((numbers == np.floor(numbers)).all())
         return weighs_rows(name, numbers, counts) or (numbers_people(name, counts) if whole else "")
     return numbers_people(name, _rows_of_each(source, name)) if kind == "text" else ""

@@ -46,10 +46,6 @@ class ByModel(Step):
     not_listed: ClassVar[str] = (
         "this protocol is of a model (fit --model): its channel is recomputed from the model, and is not a list"
     )
-    not_measured: ClassVar[str] = (
-        "no theorem says what one row of a model tells on the exact counts of your own table: funnel audit --table "
-        "tells what a trial release leaves of it, and the page is made with --public"
-    )
     not_attacked: ClassVar[str] = (
         "the promise of a model is about the published model, and no theorem says what one of its rows tells on exact "
         "counts; what attackers who count learn in a trial release is told with --table alone: leave out --attack"
