@@ -41,7 +41,9 @@ def fit(table, output, *more):
     return run(["fit", str(table), "--secret", "ill", "--epsilon", "0.5", "-o", str(output), *more])
 
 
-@pytest.mark.parametrize("counts", [("--set", "at-least=10"), ("--set", "delta=1e-9"), ("--set", "exact-fit", "--set", "at-least=10")])
+@pytest.mark.parametrize(
+    "counts", [("--set", "at-least=10"), ("--set", "delta=1e-9"), ("--set", "exact-fit", "--set", "at-least=10")]
+)
 def test_a_fit_that_reads_two_fifths_of_the_people_as_others_is_refused(
     table, tmp_path, capsys, repeatable_noise, counts
 ):

@@ -1,4 +1,4 @@
-"""The estimate of people from noisy counts: of every combination, nearer to them than the counts, with the right sums."""
+"""The estimate of people from noisy counts: of every combination, nearer to them than the counts, of as many."""
 
 import numpy as np
 import pytest
@@ -50,7 +50,7 @@ def test_the_estimate_is_nearer_to_the_people_than_their_noisy_counts():
 
 
 def test_what_is_said_of_the_secret_in_thin_cells_is_less_than_noise_says():
-    """Nobody's secret goes with anything: where four people are, the noise of a cell says a lot, the estimate little."""
+    """Nobody's secret goes with anything: of four people, the noise of a cell says a lot, the estimate little."""
     rng = np.random.default_rng(3)
     counts = np.full((2, 72), 4)
     noisy = np.maximum(counts + noise(rng, counts.shape), 0)

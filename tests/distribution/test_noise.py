@@ -8,7 +8,8 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
 import privacyfunnel as pf
-from privacyfunnel.distribution.noise import UNIT, Noise, balanced, noisy_joint, with_at_least
+from privacyfunnel.distribution.estimate import UNIT
+from privacyfunnel.distribution.noise import Noise, balanced, noisy_joint, with_at_least
 from privacyfunnel.errors import InvalidJoint
 
 noisy_counts = arrays(np.int64, st.tuples(st.integers(1, 3), st.integers(1, 6)), elements=st.integers(-30, 60))

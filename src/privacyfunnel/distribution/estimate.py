@@ -9,7 +9,7 @@ about as many are expected (beside v: CLASSES):
     lean(y, v, e) = max(e / 16, e + (y − e) · w / (w + v)).
 
 Everything is computed with +, −, ×, ÷ in float64, and sums are taken in the order of the cells. Every machine rounds
-these alike, so everybody arrives at the same whole numbers: `publishing/check.py` and the page of the report do as well.
+these alike, so everybody arrives at the same whole numbers, and so do `publishing/check.py` and the report's page.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from privacyfunnel.typing import Integers, Matrix, Vector
 UNIT = 1024
 """Weights are numbers of people times this: what noise leaves of a count is seldom a whole number."""
 MOST_LISTED = 4096
-"""Combinations of values that are estimated one by one, and listed in a channel: programs over more of them take long."""
+"""Combinations of values that are estimated one by one, and listed in a channel: programs over more take long."""
 CLASSES = (1 / 16, 1 / 4, 1.0, 4.0)
 """Times the variance of noise: borders between counts that are expected to be small and large. What is rare differs
 from what is expected by more, for its size, than what is common."""
@@ -47,7 +47,7 @@ def lean(y: Vector, variance: float, expected: Vector) -> Vector:
     beyond, squares = (np.bincount(of, weights=own) for own in (off * off - variance - expected, expected * expected))
     spread = np.divide(np.maximum(0.0, beyond), squares, out=np.zeros_like(beyond), where=squares > 0)[of]
     people = expected + spread * expected * expected
-    return np.maximum(expected / LEAST_PART, expected + off * (people / (people + variance)))
+    return np.asarray(np.maximum(expected / LEAST_PART, expected + off * (people / (people + variance))))
 
 
 def estimated(counts: Integers, people: int, sizes: Sequence[int], variance: float) -> Integers:
@@ -59,7 +59,7 @@ def estimated(counts: Integers, people: int, sizes: Sequence[int], variance: flo
     """
     tables = _Tables(counts, tuple(sizes), variance)
     totals = np.maximum(totals_of(counts, people), 1).astype(np.float64)
-    alone, with_secret, pairs = _leant(tables, totals, float(people))
+    with_secret, pairs = _leant(tables, totals, float(people))
     found = np.stack([np.full(counts.shape[1], total / counts.shape[1]) for total in totals])
     for _ in range(SWEEPS):
         for pair, target in pairs.items():
@@ -68,14 +68,14 @@ def estimated(counts: Integers, people: int, sizes: Sequence[int], variance: flo
     found = np.stack([lean(row, variance, own) for row, own in zip(tables.y, found, strict=True)])
     _rake(tables, found, lambda j, s, own: lean(tables.sums((j,), tables.y[s]), tables.variance((j,), 1), own))
     scaled = [row * (total / _sum(row)) * UNIT for row, total in zip(found, totals, strict=True)]
-    return np.maximum(1, np.floor(np.stack(scaled))).astype(np.int64)
+    return np.asarray(np.maximum(1, np.floor(np.stack(scaled))), dtype=np.int64)
 
 
 def totals_of(counts: Integers, people: int) -> Integers:
     """How many people have each secret, `people` in all."""
     totals = nearest_with_sum(counts.sum(axis=1), people) // UNIT
     totals[totals.argmax()] += people - totals.sum()
-    return totals
+    return np.asarray(totals, dtype=np.int64)
 
 
 def nearest_with_sum(counts: Integers, total: int) -> Integers:
@@ -115,24 +115,22 @@ class _Tables:
 
     def sums(self, own: tuple[int, ...], weights: Vector) -> Vector:
         """The table of some columns, summed in the order of the combinations."""
-        return np.bincount(self.place(own), weights=weights)
+        return np.asarray(np.bincount(self.place(own), weights=weights), dtype=np.float64)
 
     def variance(self, own: tuple[int, ...], rows: int) -> float:
         """Of the noise in a cell of it, where so many rows are summed."""
         cells = self.counts.shape[1]
         for j in own:
             cells //= self.sizes[j]
-        return self.noise * (rows * cells)
+        return float(self.noise * (rows * cells))
 
     def pairs(self) -> Iterator[tuple[int, ...]]:
         """Every two columns."""
         return combinations(range(len(self.sizes)), 2)
 
 
-def _leant(
-    tables: _Tables, totals: Vector, people: float
-) -> tuple[list[Vector], list[list[Vector]], dict[tuple[int, ...], Vector]]:
-    """Tables of single columns, of these with each secret, and of pairs; each leant to what those before expect."""
+def _leant(tables: _Tables, totals: Vector, people: float) -> tuple[list[list[Vector]], dict[tuple[int, ...], Vector]]:
+    """Tables of single columns with each secret, and of pairs, leant to what single columns and totals expect."""
     rows, everybody = len(totals), tables.counts.sum(axis=0).astype(np.float64)
     alone: list[Vector] = []
     for j, size in enumerate(tables.sizes):
@@ -145,11 +143,11 @@ def _leant(
         ]
         for j in range(len(tables.sizes))
     ]
-    pairs = {}
+    pairs: dict[tuple[int, ...], Vector] = {}
     for i, j in tables.pairs():
         expected = (alone[i][:, None] * alone[j]).ravel() / people
         pairs[i, j] = lean(tables.sums((i, j), everybody), tables.variance((i, j), rows), expected)
-    return alone, with_secret, pairs
+    return with_secret, pairs
 
 
 def _rake(tables: _Tables, found: Matrix, target: Callable[[int, int, Vector], Vector]) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from htmltools import Tag, tags
 from shiny import ui
 
+from privacyfunnel.distribution.estimate import MOST_LISTED
 from privacyfunnel.promises.belief import Belief
 from privacyfunnel.promises.confidence import KINDS_OF_SETS, words_for
 from privacyfunnel.promises.notion import Notion
@@ -17,7 +18,6 @@ from privacyfunnel.protocols.protocol import Objective
 from privacyfunnel.studio.actions import ATTACKERS, INSIST_LABEL, KNOWN_LABEL
 from privacyfunnel.studio.more import more_part
 from privacyfunnel.studio.page import section
-from privacyfunnel.distribution.estimate import MOST_LISTED
 from privacyfunnel.studio.protecting import EPSILONS, EXACT, THRESHOLDS
 from privacyfunnel.studio.reopening import CONFIDENCES, Start
 from privacyfunnel.tables.frequency_threshold import USUAL, can_have_threshold

@@ -157,7 +157,11 @@ def recipe_text(
     """What was chosen, as a recipe that does it again, for a table that lies beside it."""
     asked: dict[str, Any] = {"table": table, "secret": secret, "columns": attributes, **_said(promise)}
     asked |= {"exact_fit": protection.private is None, "private": protection.private, "insist": protection.insist}
-    asked |= {"at_least": protection.at_least if protection.at_least > 1 else None, "objective": objective, "time_limit": time_limit}
+    asked |= {
+        "at_least": protection.at_least if protection.at_least > 1 else None,
+        "objective": objective,
+        "time_limit": time_limit,
+    }
     asked |= {"bins": wishes.bins, "top": wishes.top, "dates": wishes.dates}
     asked |= {"group": wishes.groups, "missing": tuple(wishes.missing)}
     spec = as_keywords.said(Spec, **without_empty(asked)).spec()
