@@ -82,6 +82,11 @@ def named_like_a_column(content):
         content = content.get("before")
 
 
+def renamed(content):
+    """Today's values have a name that the release before does not know, so that nothing was checked of who has them."""
+    content["chain"][0]["columns"][1]["labels"][1] = "q9"
+
+
 def one_told(count):
     """One combination more is told, of so many people."""
 
@@ -121,6 +126,7 @@ FORGED = {
     "an earlier release with much ε₀": ("after", earlier(put("noise.epsilon", 40.0))),
     "an earlier release of rows that stay": ("after", earlier(unchanged)),
     "an earlier threshold": ("after", earlier(put("at_least", 400))),
+    "a follow-up of values that were not known": ("after", renamed),
     "a model of the secret": ("model", named_like_a_column),
     "a model with less ε₀": ("model", put("noise.epsilon", 0.5)),
     "a model of more people": ("model", people(5000, "people")),
@@ -183,3 +189,18 @@ def test_what_a_file_calls_its_values_does_not_reach_a_terminal_or_a_page_as_it_
     said = capsys.readouterr()
     assert "\x1b" not in said.out + said.err
     assert "<script>alert" not in page.read_text(encoding="utf-8")
+
+
+def test_a_page_says_what_stays_by_the_counts_and_not_what_a_file_states(files, tmp_path, capsys):
+    for name in ("single", "model"):
+        content, told = deepcopy(files[name]), []
+        for figures in ({}, {"cells_unchanged": 0.9999, "rows_unchanged": 0.9999}):
+            content["likeness"].update(figures)
+            path, page = forge(content, tmp_path / "file.json"), tmp_path / "page.html"
+            assert funnel("report", path, "--public", "--no-curves", "-o", page, "--force", "--json") == 0
+            text = page.read_text(encoding="utf-8")
+            assert "99.99%" not in text
+            assert "99.9%" not in text
+            found = json.loads(capsys.readouterr().out)
+            told.append((found["cells_unchanged"], found["likeness"]["rows_unchanged"]))
+        assert told[0] == told[1]

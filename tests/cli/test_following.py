@@ -180,8 +180,9 @@ def test_sanitise_refuses_a_follow_up_without_what_was_released_and_the_other_wa
 
 def test_fit_refuses_the_past_without_a_protocol(folder, capsys):
     asked = ["--secret", "sick", "--columns", "town", "--epsilon", "0.2"]
-    said = refusal(capsys, "fit", folder / "people.csv", *asked, "--set", "person=id", "-o", folder / "x.json")
-    assert "--set person needs --set after" in said
+    past = ["--set", f"released={folder / 'kept.parquet'}"]
+    said = refusal(capsys, "fit", folder / "people.csv", *asked, *past, "-o", folder / "x.json")
+    assert "--set released needs --set after" in said
 
 
 def test_a_page_with_the_table_tells_its_owner_the_levels_of_a_follow_up(folder, tmp_path, capsys):

@@ -85,6 +85,7 @@ def test_figures_of_the_own_table_stand_under_one_key(table, tmp_path, capsys, r
         run(["report", str(tmp_path / "p.json"), "--table", str(table), "-o", str(tmp_path / "r.html"), "--json"]) == 0
     )
     told = json.loads(capsys.readouterr().out)
+    del own["people"]  # what an attacker finds in the table stands in a part of the report of its own
     assert told["steward_only"]["own_table"] == own
     assert run(["report", str(tmp_path / "p.json"), "--public", "-o", str(tmp_path / "public.html"), "--json"]) == 0
     public = json.loads(capsys.readouterr().out)

@@ -21,7 +21,7 @@ from privacyfunnel.tables.reading_back import tally
 SIZES = {"town": 3, "work": 3, "sex": 2, "ill": 2}
 
 
-def fitted(people: int, at_least: int) -> tuple[pf.Protocol, pa.Table]:
+def fitted(people: int, at_least: int, objective: str = "faithful") -> tuple[pf.Protocol, pa.Table]:
     rng = np.random.default_rng(1)
     columns = {
         name: rng.choice(size, people, p=1 / np.arange(1, size + 1) / (1 / np.arange(1, size + 1)).sum()).astype(str)
@@ -39,7 +39,7 @@ def fitted(people: int, at_least: int) -> tuple[pf.Protocol, pa.Table]:
         at_least=at_least,
         insist=True,
     )
-    protocol = pf.optimise(joint, pf.LIP(0.3), objective="faithful")
+    protocol = pf.optimise(joint, pf.LIP(0.3), objective=objective)
     return protocol, protocol.sanitise(table, seed=1)
 
 
@@ -55,6 +55,13 @@ def test_contrasts_are_refused_where_people_are_read_as_others() -> None:
 def test_the_fitted_rows_are_answered_though_people_are_read_as_others() -> None:
     protocol, released = fitted(500, 20)
     assert pf.compare(released, protocol, "work", by="town", rows="fitted").way == "counted"
+
+
+def test_nobody_is_told_to_say_what_is_then_refused() -> None:
+    protocol, released = fitted(500, 20, "information")
+    with pytest.raises(InvalidTable, match="cannot be counted instead") as refused:
+        pf.compare(released, protocol, "work", by="town")
+    assert "fitted rows, say so" not in str(refused.value)
 
 
 def test_contrasts_are_answered_where_every_combination_is_an_input() -> None:

@@ -25,7 +25,9 @@ from privacyfunnel.protocols.everything import everything
 from privacyfunnel.protocols.file import from_text, to_text
 from privacyfunnel.protocols.fill import Fill, Filled, FillNoise
 from privacyfunnel.publishing import check
+from privacyfunnel.tables.fill import with_fill
 from privacyfunnel.tables.reading_back import rows_in_batches
+from privacyfunnel.tables.sources import open_source
 
 NOISE = FillNoise(1.0, 1e-6, 0.2, 50.0, 3)
 
@@ -232,3 +234,23 @@ def test_rows_with_filled_columns_are_not_remembered_by_a_key(table, protocol, t
 def test_a_cluster_is_refused_in_a_sentence(protocol):
     with pytest.raises(InvalidInput, match="this machine only"):
         protocol.sanitise_spark(None)
+
+
+def test_kept_groups_and_months_are_written_as_values_and_days_within_what_is_kept(table, noise_with_seed):
+    towns = np.random.default_rng(3).integers(0, 130, len(table))
+    many = table.append_column("place", pa.array([f"place {min(t, 60 + t % 60)}" for t in towns]))
+    with noise_with_seed(3):
+        joint = pf.Joint.from_table(
+            many, secret="ill", attributes=["place", "day"], private=4.0, at_least=5, top={"place": 3},
+        )  # fmt: skip
+        protocol = pf.optimise(joint, pf.LIP(0.5), objective="faithful", gap=0.05)
+        found = filled(many, protocol, names=["town"])
+        plain = with_fill(protocol, open_source(many), ["town"], 4.0, ranges=True)
+    assert found.fill.numbers == ("place", "day")
+    assert plain.fill.numbers == ()
+    released = found.sanitise(many, seed=1)
+    assert "other" not in released["place"].to_pylist()
+    assert pa.types.is_date(released.schema.field("day").type)
+    assert len(set(released["place"].to_pylist())) > 20
+    assert to_text(from_text(to_text(found))) == to_text(found)
+    assert set(plain.sanitise(many, seed=1)["place"].to_pylist()) <= set(protocol.columns[0].labels)

@@ -320,6 +320,14 @@ def test_a_secret_with_other_texts_for_missing_is_refused_by_that_name(tmp_path)
     table.write_text("\n".join(["ill,town", *rows]) + "\n", encoding="utf-8")
     first = pf.optimise(pf.Joint.from_table(table, "ill", missing="NA"), pf.LIP(0.2))
     today = pf.Joint.from_table(table, "ill")
-    with pytest.raises(pf.PrivacyFunnelError, match=r"other texts that mean missing.*'NA'.*\(--missing\)"):
+    with pytest.raises(pf.PrivacyFunnelError, match=r"other texts that mean missing.*'NA'.*\(missing\)"):
         pf.optimise(today, pf.LIP(0.5), after=first)
     assert pf.optimise(pf.Joint.from_table(table, "ill", missing="NA"), pf.LIP(0.5), after=first)
+
+
+def test_what_rules_out_a_secret_is_refused_without_a_promise_that_nobody_can_make():
+    then, now = (np.array([[20, 20, 20], [30, 30, last]]) for last in (30, 0))
+    first = pf.optimise(pf.Joint(then, attributes=["town"], secret="s"), pf.LIP(0.2), objective="faithful")
+    with pytest.raises(pf.PrivacyFunnelError, match="may rule out a value of the secret") as refused:
+        pf.optimise(pf.Joint(now, attributes=["town"], secret="s"), pf.LIP(0.5), after=first)
+    assert "inf" not in str(refused.value)

@@ -28,6 +28,7 @@ COMMANDS = {
     "changes": (
         'Put what people were beside what they are ("town", "town now"), so that who changed can be followed up.'
     ),
+    "persons": "Make one row of each person's rows: the first, the last or a random one, others merged by a rule.",
     "ledger": (
         "Show what was released with a key and what everything comes to, verify it, or fix what it may come to."
     ),

@@ -18,7 +18,7 @@ from privacyfunnel.spec import as_flags
 from privacyfunnel.spec.form import Said, texts_of
 from privacyfunnel.spec.grammar import is_flag
 from privacyfunnel.spec.key import PANELS, Key, Keyed, keys_of
-from privacyfunnel.spec.of_beginnings import ChangesSpec, DomainSpec, InitSpec
+from privacyfunnel.spec.of_beginnings import ChangesSpec, DomainSpec, InitSpec, PersonsSpec
 from privacyfunnel.spec.spec import Spec
 from privacyfunnel.spec.toml_file import hyphened
 
@@ -59,7 +59,7 @@ def spec_of(typed: Mapping[str, Any], keys: Mapping[str, Key], model: type[S]) -
     return said.over(_of_recipe(model, typed.get("recipe"), keys)).spec()
 
 
-def table_of(spec: Spec | DomainSpec | InitSpec | ChangesSpec, command: str) -> Path:
+def table_of(spec: Spec | DomainSpec | InitSpec | ChangesSpec | PersonsSpec, command: str) -> Path:
     """The table, which a command needs."""
     if spec.table is None:
         secret = " --secret diagnosis" if isinstance(spec, Spec) else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from privacyfunnel.spec.of_table import REST
 from privacyfunnel.spec.spec import Spec
 from privacyfunnel.tables.counting import Counted, count_table
 from privacyfunnel.tables.domain import opened
+from privacyfunnel.tables.persons import refuse_several_rows
 from privacyfunnel.tables.sources import Source, open_source
 
 NOT_RUINED = (
@@ -40,7 +42,10 @@ def counted(
     secrets = spec.secret_columns
     if spec.cluster is None or isinstance(table, Source):
         source = table if isinstance(table, Source) else open_source(table, **spec.layout, secrets=secrets)
-        return count_table(source, secrets, names, **how, as_before=as_before)
+        if spec.unit is None and spec.after is None:
+            left_out = {*secrets, *(spec.leave_out or ())}
+            refuse_several_rows(source, names or [one for one in source.columns if one not in left_out], spec.person)
+        return replace(count_table(source, secrets, names, **how, as_before=as_before), unit=spec.unit)
     from privacyfunnel.tables.spark.files import open_spark, spark_session
     from privacyfunnel.tables.spark.source import count_spark
 

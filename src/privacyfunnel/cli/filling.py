@@ -39,6 +39,7 @@ def with_filled(spec: Spec, protocol: Protocol, table: Path) -> Protocol:
             rest=REST in spec.fill,
             ranges=bool(spec.ranges),
             missing=spec.missing or (),
+            whole=tuple(spec.top or ()),
         )
 
 

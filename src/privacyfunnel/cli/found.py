@@ -28,6 +28,11 @@ from privacyfunnel.protocols.variants import without_variants
 from privacyfunnel.tables.counting import Counted
 from privacyfunnel.tables.too_fine import Fineness, fineness
 
+ABOUT_A_ROW = (
+    "The promise is about one row, and not about one person: what several rows of a person tell together is not "
+    "limited by it."
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Found:
@@ -93,6 +98,7 @@ def data(found: Found) -> dict[str, Any]:
         "fitted": protocol.fitted,
         "exposed": found.exposed.as_dict() if found.exposed else None,
         "everything_published": found.everything.as_dict() if found.everything else None,
+        "unit": found.counted.unit or "person",
         "threshold": found.counted.threshold.as_dict() if found.counted.threshold else None,
         "aim": found.aimed.as_dict() if found.aimed else None,
         "fineness": found.fineness.as_dict() if found.fineness else None,
@@ -117,6 +123,8 @@ def told(found: Found) -> list[RenderableType]:
     if found.wish is not None:
         lines.append(found.wish.words())
     lines.append(f"Promise: {measured.promise}{f' {found.everything.whom()}' if found.everything else ''}")
+    if found.counted.unit is not None:
+        lines.append(ABOUT_A_ROW)
     if found.aimed is not None:
         lines += [Text(line, "bold red" if not found.aimed.aim.holds else "") for line in found.aimed.lines(protocol)]
     if found.everything is not None:

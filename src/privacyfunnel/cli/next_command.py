@@ -79,7 +79,8 @@ def after_fit(spec: Spec, table: Path, protocol: Path) -> Words:
     from privacyfunnel.spec.of_steps import SanitiseSpec
 
     said = spec.said()
-    words = as_flags.typed(SanitiseSpec, {name: said[name] for name in DRAWING if name in said})
+    drawing = DRAWING if spec.after is not None else tuple(name for name in DRAWING if name != "person")
+    words = as_flags.typed(SanitiseSpec, {name: said[name] for name in drawing if name in said})
     return sanitise(table, protocol, words, Path(spec.after) if spec.after is not None else None)
 
 
@@ -87,6 +88,14 @@ def follow(table: Path, person: str) -> Words:
     """Fit a follow-up on a table of what people were and are."""
     asked = ["--secret", Blank("SECRET"), "--epsilon", Blank("EPSILON"), "--set", Blank("after=PROTOCOL")]
     return ["funnel", "fit", _named(table), *asked, "--set", f"person={person}", "-o", _free(Path(PROTOCOL))]
+
+
+def fit_one_each(table: Path, person: str) -> Words:
+    """Fit a protocol on a table with one row of each person."""
+    from privacyfunnel.spec.written import quoted
+
+    asked = ["--secret", Blank("SECRET"), "--epsilon", Blank("EPSILON"), "--leave-out", quoted(person)]
+    return ["funnel", "fit", _named(table), *asked, "-o", _free(Path(PROTOCOL))]
 
 
 def sanitise(table: Path, protocol: Path, options: Sequence[str] = (), follows: Path | None = None) -> Words:

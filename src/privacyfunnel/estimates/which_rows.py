@@ -44,6 +44,7 @@ Rows = Literal["fitted", "other"]
 """What a reader knows of the released rows: they are those that the protocol was fitted on, or others."""
 
 _SAY_SO = 'If you know that these are the fitted rows, say so: rows="fitted", or --rows fitted.'
+_NOT_COUNTED = "Rows of this protocol cannot be counted instead, whatever rows they are."
 _COUNTED = "they are counted as they stand"
 _CHANNEL = "shares are worked back from how the protocol draws rows"
 _CORRECTED = "they are counted, and set right by the noisy counts in its file, whose noise the intervals hold"
@@ -90,7 +91,8 @@ def check_contrasts(protocol: Protocol, rows: int) -> None:
         return
     raise InvalidTable(
         f"how columns go together cannot be estimated: up to {math.ceil(moved):,} of the {people:,} people that the "
-        f"protocol was fitted on have combinations that it reads as others. {_SAY_SO}"
+        f"protocol was fitted on have combinations that it reads as others. "
+        f"{_SAY_SO if protocol.objective == 'faithful' else _NOT_COUNTED}"
     )
 
 

@@ -52,6 +52,13 @@ def by_label(column: Column) -> Counted:
     return Counted(column.name, "label", 0, column, places, places, places, column.kind != "text", gone)
 
 
+def by_finer_label(column: Column, kept: Integers) -> Counted:
+    """A column that is kept more coarsely, with the kept value of each of its own."""
+    places = np.arange(len(column))
+    gone = int(kept[column.labels.index(None)]) if None in column.labels else -1
+    return Counted(column.name, "label", 0, column, kept, places, places, False, gone, kept=True)
+
+
 def by_number(column: Column, decimals: int, parts: int, kept: bool) -> Counted:
     """A column of ranges that is written as numbers: each range is counted in some parts of equal width.
 

@@ -148,6 +148,12 @@ class _Task:
         found = np.array(there, dtype=np.int64)
         before = certify_entries(entries_of_histories(past, found), people, notion)
         if not before.holds:
+            if math.isinf(before.level):
+                raise InvalidPromise(
+                    "what was released before may rule out a value of the secret for these columns, and no follow-up "
+                    "takes that back: follow up fewer columns or wider ranges, or with less noise (private)",
+                    steward_only=people.counted,
+                )
             raise InvalidPromise(
                 f"what was released before reaches {notion.name} level {before.level:.6g} for these columns and this "
                 f"secret, above ε = {notion.epsilon:g}, and no follow-up takes that back; promise at least that much",

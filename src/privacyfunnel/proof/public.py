@@ -14,6 +14,7 @@ import numpy as np
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.noise import noisy_joint
 from privacyfunnel.errors import InvalidProtocol
+from privacyfunnel.proof.histories import Past
 from privacyfunnel.proof.stated_noise import check_stated_noise
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.step import Kind
@@ -69,7 +70,14 @@ def _checked_alone(protocol: Protocol) -> Joint:
     if joint.noise is not None:
         check_stated_noise(joint.noise)
     _check_values(protocol, joint)
+    _check_followed(protocol, joint.before_gathering or joint)
     return joint
+
+
+def _check_followed(protocol: Protocol, people: Joint) -> None:
+    """Refuse counts of people whom the release before does not know: nothing is proven of what they get."""
+    if protocol.before is not None and Past(protocol.before, people).strangers():
+        raise InvalidProtocol("the noisy counts are of people with values that the release before does not know")
 
 
 def _check_values(protocol: Protocol, joint: Joint) -> None:

@@ -115,7 +115,7 @@ class Fill:
 
     @property
     def numbers(self) -> tuple[str, ...]:
-        """The kept columns that are written as numbers drawn within the released range."""
+        """The kept columns that are written more finely: by a value drawn within the range or group that is kept."""
         return tuple(one.name for one in self.inside if one.name not in self.names)
 
     def within(self, name: str) -> Inside | None:
@@ -132,8 +132,8 @@ class Fill:
             )
         if self.numbers:
             parts.append(
-                f"Kept by range ({', '.join(self.numbers)}): the range is kept, the number in it is drawn from "
-                "a private histogram."
+                f"Kept more coarsely than written ({', '.join(self.numbers)}): the range or group of values is kept, "
+                "the value in it is drawn from a private histogram."
             )
         return " ".join(parts)
 
@@ -203,16 +203,36 @@ def _check_ranges(fill: Fill, columns: Sequence[Column]) -> None:
         own = fill.within(column.name)
         if own is None:
             continue
-        if column.kind != "bins" or own.grid not in ("integer", "number"):
-            raise InvalidProtocol("only ranges of kept columns are written as numbers")
-        missing = column.labels.index(None) if None in column.labels else -1
-        if {*range(len(column))} - {missing} != {*own.parts[:, CODE].tolist()}:
-            raise InvalidProtocol("a range has no numbers, or what is missing has")
+        missing = {column.labels.index(None)} if None in column.labels else set()
+        if {*range(len(column))} - missing != {*own.parts[:, CODE].tolist()} - missing:
+            raise InvalidProtocol("a kept range or group has no values")
+        if own.grid in ("label", "day"):
+            _check_values(own, column)
+            continue
+        if column.kind != "bins" or missing & {*own.parts[:, CODE].tolist()}:
+            raise InvalidProtocol("only ranges of kept columns are written as numbers, and not what is missing")
         edges, scale = np.array(column.edges), 10.0**own.decimals
         for code, first, last, _ in own.parts.tolist():
             closed = code == len(edges) - 2
             if first / scale < edges[code] or not (last / scale < edges[code + 1] or closed):
                 raise InvalidProtocol("a number would be written that is not in the range that is kept")
+
+
+def _check_values(own: Inside, column: Column) -> None:
+    """Values that are written for a kept group or time must be read as that again."""
+    import pyarrow as pa
+
+    dated = column.kind in ("year", "month") and own.grid == "day"
+    if not dated and not (column.kind == "text" and column.other and own.column is not None):
+        raise InvalidProtocol("a kept column is written as values that it does not have")
+    for end in (FIRST, LAST):
+        numbers = own.parts[:, end]
+        if own.column is not None:
+            texts = [own.column.labels[i] for i in numbers.tolist()]
+        else:
+            texts = np.datetime_as_string(numbers.astype("datetime64[D]")).tolist()
+        if column.encode(pa.array(texts, pa.string())).tolist() != own.parts[:, CODE].tolist():
+            raise InvalidProtocol("a value would be written that is not in the group that is kept")
 
 
 def finest(names: Sequence[str], fill: Fill | None) -> tuple[str, ...]:

@@ -15,8 +15,9 @@ from privacyfunnel.protocols.fill import Inside
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.step import Kind
 from privacyfunnel.publishing.details import Details
-from privacyfunnel.report.account import Account, encoder_of
+from privacyfunnel.report.account import Account
 from privacyfunnel.report.counting import how_to_count
+from privacyfunnel.report.encoders import encoder_of
 from privacyfunnel.tables.published_folder import PACKAGE, sha256_of
 from privacyfunnel.tables.release_note import VARIANT, mind_of
 
@@ -200,11 +201,11 @@ def fields_of(protocol: Protocol) -> Iterator[Field]:
 
 def _filled_field(one: Inside, kept: Field | None) -> Field:
     """A column that is filled, or a kept one whose numbers are drawn within the range that is kept."""
+    words = FILLED if kept is None else f"{kept.words}; written more finely than it is kept, by a value drawn in that"
     if one.column is not None:
         values = tuple(one.column.released_values.to_pylist())
-        return Field(one.name, _type(one.column), values, None in one.column.labels, _ordered(one.column), FILLED)
+        return Field(one.name, _type(one.column), values, None in one.column.labels, _ordered(one.column), words)
     kinds: dict[str, Type] = {"integer": "integer", "number": "number", "day": "string"}
-    words = FILLED if kept is None else f"{kept.words}; the range is kept, the number in it is drawn"
     return Field(one.name, kinds[one.grid], (), True if kept is None else kept.missing, True, words)
 
 

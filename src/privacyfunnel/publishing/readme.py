@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
+from privacyfunnel.protocols.everything import not_proven
 from privacyfunnel.protocols.step import Kind
 from privacyfunnel.publishing.croissant import cite_as
 from privacyfunnel.publishing.described import CHECK, PARQUET, PROTOCOL, R_FILE, REPORT, TABLE, Described, Field
@@ -40,6 +41,7 @@ def readme(described: Described, with_r: bool) -> str:
         f"**Check it yourself.** `{CHECK}` {CHECKS[protocol.step.kind]}. It needs Python 3.10 and nothing else; "
         f"read it first. The button in `{REPORT}` does the same in a browser.",
         _code("sh", f"python3 {CHECK} {PROTOCOL}"),
+        *not_proven(private=True),
         "## The columns",
         *([_plain(protocol.fill.words())] if protocol.fill is not None else []),
         _columns(described.fields),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from privacyfunnel.distribution.column import UNSEEN, Column, Group
+from privacyfunnel.distribution.column import UNSEEN, Column
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.numeric.information import NATS_PER_BIT, entropy, mutual_information, share_kept
 from privacyfunnel.numeric.plain import finite
@@ -25,19 +25,12 @@ from privacyfunnel.protocols.file import digest_of
 from privacyfunnel.protocols.protocol import Objective, Protocol
 from privacyfunnel.protocols.published import published
 from privacyfunnel.protocols.step import Kind
+from privacyfunnel.protocols.unchanged import as_people_have_them
+from privacyfunnel.protocols.wide.of_model import of_model
+from privacyfunnel.report.encoders import Encoder, encoder_of
 from privacyfunnel.report.measured import FromFile, FromTable, measure, measure_publicly, text_of
 from privacyfunnel.tables.frequency_threshold import Threshold
 from privacyfunnel.typing import Integers, Matrix, Vector
-
-
-@dataclass(frozen=True)
-class Encoder:
-    """How a column became finitely many values."""
-
-    column: str
-    kind: str
-    values: int
-    how: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,10 +179,7 @@ class Account:
         return json.dumps(finite(self.as_dict()), ensure_ascii=False, indent=1) + "\n"
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data, for JSON. The values of the secret are not listed.
-
-        What is found on the exact counts of a private fit's table is apart: the promise is not about these.
-        """
+        """Plain data, for JSON, without the values of the secret; what is found on the exact counts is apart."""
         if self.public is not None and self.measured is not None:
             exact = {**self.measured.as_dict(), "attributes": self._attributes(), "countable": self.countable}
             exact["emptied"] = list(self.emptied.columns)
@@ -240,12 +230,21 @@ def _of_channel(protocol: Protocol, joint: Joint | None, certificate: Certificat
     public = measure_publicly(protocol)
     measured = measure(protocol, joint, certificate) if joint is not None else None
     protocol = protocol if measured is not None else published(protocol)
-    faithful = protocol.likeness is not None
+    digest = digest_of(protocol)
     counts = public.joint if public is not None else None
-    block = protocol.block
+    protocol = as_people_have_them(protocol, counts) if counts is not None else protocol
+    faithful, block = protocol.likeness is not None, protocol.block
     attributes = tuple(_attribute(block, j, joint, faithful, counts) for j in range(len(block.columns)))
     encoders = tuple(encoder_of(column) for column in protocol.columns)
-    return Account(protocol, digest_of(protocol), encoders, attributes, measured, public)
+    return Account(protocol, digest, encoders, attributes, measured, public)
+
+
+def _of_model(protocol: Protocol, joint: Joint | None, certificate: Certificate | None) -> Account:
+    """With what its groups keep of its model, not as the file states it."""
+    found, step = _of_file(protocol, joint, certificate), protocol.by_model
+    own = of_model(protocol.notion, step, protocol.secret, ())
+    kept = replace(found.protocol, utility=own.utility, entropy=own.entropy, likeness=own.likeness)
+    return replace(found, protocol=kept)
 
 
 def _of_file(protocol: Protocol, joint: Joint | None, certificate: Certificate | None) -> Account:
@@ -265,7 +264,7 @@ def _of_file(protocol: Protocol, joint: Joint | None, certificate: Certificate |
 BY_STEP: dict[Kind, Callable[[Protocol, Joint | None, Certificate | None], Account]] = {
     "channel": _of_channel,
     "by_history": _of_file,
-    "by_model": _of_file,
+    "by_model": _of_model,
 }
 
 
@@ -318,33 +317,3 @@ def _pairs(block: Block, j: int, values: Integers, inputs: Integers, p: Vector) 
     np.add.at(read, (values, inputs), p)
     np.add.at(drawn, (entries.inputs, block.codes[block.labels[entries.outputs], j]), entries.numerators / UNIT)
     return np.asarray(read @ drawn)
-
-
-def encoder_of(column: Column) -> Encoder:
-    """What was done to a column, from what the protocol records of it."""
-    content = KINDS_IN_WORDS.get(column.kind, column.kind)
-    if column.groups:
-        content += f"; {len(column.groups)} stand for several: {', '.join(_members(group) for group in column.groups)}"
-    if column.other:
-        content += "; the rest is “other”"
-    if None in column.labels:
-        content += "; missing is a value of its own"
-    if column.missing:
-        content += f"; read as missing: {', '.join(column.missing)}"
-    return Encoder(column.name, column.kind, len(column), content)
-
-
-def _members(group: Group) -> str:
-    return f"{group.label} for {' or '.join(group.values)}"
-
-
-KINDS_IN_WORDS: Mapping[str, str] = {
-    "bins": "numbers cut into ranges",
-    "text": "texts as they are",
-    "integer": "whole numbers as they are",
-    "number": "numbers as they are",
-    "boolean": "true or false",
-    "year": "dates by year",
-    "month": "dates by month",
-    "day": "dates by day",
-}

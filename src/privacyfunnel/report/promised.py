@@ -10,7 +10,7 @@ from privacyfunnel.promises.notion import Notion, factor
 from privacyfunnel.proof.over_population import PopulationFindings
 from privacyfunnel.proof.verdict import Certificate
 from privacyfunnel.protocols.coarseness import merging_words
-from privacyfunnel.protocols.everything import EXACT_COUNTS
+from privacyfunnel.protocols.everything import EXACT_COUNTS, not_proven
 from privacyfunnel.protocols.readers import points
 from privacyfunnel.protocols.step import Kind
 from privacyfunnel.report import checking, words
@@ -123,7 +123,7 @@ def proof_part(account: Account, protocol_name: str) -> str:
     if account.population is not None:
         facts += _population_facts(account.population)
     if account.private:
-        text += paragraph(words.CHECKED_BY_ANYBODY)
+        text += paragraph(words.CHECKED_BY_ANYBODY) + "".join(map(paragraph, not_proven(private=True)))
     if account.public is not None:  # a file could merge the secret's values until none is left
         values = f"{account.public.joint.n_s:,} values in these counts"
         facts.insert(0, ("Secret", f"{account.protocol.secret}, with {values}"))

@@ -98,8 +98,8 @@ WHO_CHECKS = (
     "Whoever may see the original table can check the promise with funnel audit. No protocol is made that did not pass."
 )
 CHECKED_BY_ANYBODY = (
-    "The file of the protocol carries counts of people with noise on each, which give nobody away. The verdict "
-    "follows from them alone, and funnel audit shows it to anybody who has the file."
+    "The file of the protocol carries counts of people with noise on each. The verdict follows from these counts "
+    "alone, and funnel audit shows it to anybody who has the file."
 )
 LINKING = (
     "A release that is made to be counted leaves more rows as they were, so that rows are easier to link to people. "

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
-from privacyfunnel.spec.key import Key, Name, Names, Values
+from privacyfunnel.spec.key import Key, Name, Names, Table, Values
 from privacyfunnel.spec.of_steps import StepSpec, TheTable
 from privacyfunnel.spec.reading import Delimiter, Encoding
 
@@ -79,5 +79,29 @@ class ChangesSpec(StepSpec):
         Names | None,
         Key("The columns that were released, joined by commas.", "columns", "names of columns", (("sex", "town"),)),
     ] = None
+    delimiter: Delimiter = None
+    encoding: Encoding = None
+
+
+class PersonsSpec(StepSpec):
+    """What one row of each person can be asked for."""
+
+    table: TheTable = None
+    person: Annotated[
+        Name | None,
+        Key("The column that says whose rows they are.", "basics", "the name of a column", ("id",)),
+    ] = None
+    rows: Annotated[
+        Literal["first", "last", "random"] | None,
+        Key("Which row of each person is kept.", "basics", "first, last or random", ("first",)),
+    ] = None
+    merge: Annotated[
+        Table[Literal["sum", "least", "largest", "most", "any"]] | None,
+        Key(
+            "Columns that are made of all rows of a person: their sum, the least or largest, the most frequent value, "
+            "or any (yes, if one row says yes).",
+            "columns", "for each column sum, least, largest, most or any", ({"costs": "sum", "fall": "any"},),
+        ),
+    ] = None  # fmt: skip
     delimiter: Delimiter = None
     encoding: Encoding = None

@@ -127,7 +127,7 @@ class OfTable(Keyed):
     group: Annotated[
         Table[ByValue[Values]] | None,
         Key(
-            "Read some texts of a column as one value. With coarsen = search, if that keeps more.",
+            "Read some texts of a column, or of the secret, as one value. With coarsen = search, if that keeps more.",
             "columns", "for each column names of groups, and the texts in them",
             ({"town": {"north": ("Ashford", "Birch")}},), label="Groups of values",
         ),
@@ -145,6 +145,14 @@ class OfTable(Keyed):
             "auto: wider ranges and fewer values where columns are too fine. search, for srlip and srldp: whatever "
             "keeps the most for people who know columns as they are then read.",
             "columns", "auto or search", ("auto",), label="Make columns coarser",
+        ),
+    ] = None  # fmt: skip
+    unit: Annotated[
+        Literal["row"] | None,
+        Key(
+            "row: each row is a person of its own, or what is protected is a row, such as a visit, and not a person. "
+            "Where a column numbers people who have several rows, this has to be said.",
+            "columns", "row", ("row",), label="What the promise is about",
         ),
     ] = None  # fmt: skip
     delimiter: Delimiter = None

@@ -12,7 +12,7 @@ from typing import Any
 from privacyfunnel.spec.impossible import Impossible
 from privacyfunnel.spec.key import Keyed
 
-READING = {"table", "where", "delimiter", "encoding"}
+READING = {"table", "where", "unit", "delimiter", "encoding"}
 """How the table is read, whatever is asked of it."""
 
 

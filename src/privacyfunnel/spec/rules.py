@@ -149,7 +149,6 @@ RULES: tuple[Apart | Needs | When, ...] = (
     apart("exact_fit", "private delta", "it is without noise"),
     # what was released before
     Needs("released", "after", "it is for a follow-up of an earlier protocol"),
-    Needs("person", "after", "it is for a follow-up of an earlier protocol"),
     Needs("was", "after", "it is for a follow-up of people who changed"),
     Needs("unchanged", "was", "it is for a follow-up of people who changed"),
     Needs("cover", "was", "it is for a follow-up of people who changed"),

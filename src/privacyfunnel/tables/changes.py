@@ -74,7 +74,7 @@ def write_changes(
     both, changes = joined(now, then, person, columns)
     batches = both.batches(both.columns)
     first = next(batches)
-    with table_writer(target, _plain(first.schema), {"mind": [PRIVATE]}, force, private=True) as write:
+    with table_writer(target, as_plain(first.schema), {"mind": [PRIVATE]}, force, private=True) as write:
         for batch in (first, *batches):
             write(packed(batch) if format_of(target) == ".parquet" else batch)
     return changes
@@ -207,7 +207,7 @@ def _held(now: Source, table: str, source: Source, person: str, names: Sequence[
     """Put the people and values of another table into one beside today's; the types of the values."""
     listed, types = [f"t{k}" for k in range(len(names))], list[str]()
     for batch in source.batches([person, *names]):
-        whole = plain(batch, _plain(batch.schema))
+        whole = plain(batch, as_plain(batch.schema))
         now.connection.register(CHUNK, pa.table(whole.columns, names=["person", *listed]))
         if not types:
             who, *types = _types(now, f"SELECT person, {', '.join(listed)} FROM {CHUNK}")
@@ -238,7 +238,7 @@ def _execute(source: Source, sql: str) -> None:
         hearing(source.connection, lambda: source.connection.execute(sql))
 
 
-def _plain(schema: pa.Schema) -> pa.Schema:
+def as_plain(schema: pa.Schema) -> pa.Schema:
     """Columns as plain values."""
     kinds = [field.type.value_type if pa.types.is_dictionary(field.type) else field.type for field in schema]
     return pa.schema(list(zip(schema.names, kinds, strict=True)))

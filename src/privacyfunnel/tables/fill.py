@@ -8,15 +8,25 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from privacyfunnel.distribution.column import UNSEEN, Column
-from privacyfunnel.distribution.raw import LETTERS, as_kind
+from privacyfunnel.distribution.column import OTHER, UNSEEN, Column
+from privacyfunnel.distribution.raw import LETTERS, as_kind, as_text
 from privacyfunnel.errors import InvalidInput, InvalidTable
-from privacyfunnel.model.columns import LARGEST_STEP, PARTS, Counted, by_date, by_label, by_number, cells_of
+from privacyfunnel.model.columns import (
+    LARGEST_STEP,
+    PARTS,
+    Counted,
+    by_date,
+    by_finer_label,
+    by_label,
+    by_number,
+    cells_of,
+)
 from privacyfunnel.model.fitting import fit_fill
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.domain import Domain
-from privacyfunnel.tables.fitting import Wishes, fit_columns
+from privacyfunnel.tables.fitting import FittedColumn, Wishes, fit_columns
 from privacyfunnel.tables.sources import Source
 from privacyfunnel.typing import Integers, Vector
 
@@ -45,31 +55,38 @@ def with_fill(
     rest: bool = False,
     ranges: bool = False,
     missing: Sequence[str] = (),
+    whole: Sequence[str] = (),
     doing: Callable[[str], None] = lambda _: None,
 ) -> Protocol:
     """The protocol with the columns `names` of the table that it was fitted on filled, for ε₀ = `epsilon` and `delta`.
 
-    With `rest`, those of them that look like identifiers are left out. Kept ranges are written as numbers, unless
-    `ranges`. What was read of the columns is as for a fit: their values and
-    ranges are those of the table, and all that is counted of people has noise.
+    With `rest`, those of them that look like identifiers are left out. Kept ranges are written as numbers, months as
+    days and other values than the most frequent as what they are, each drawn within what is kept: not with `ranges`,
+    and not in the columns `whole`. What was read of the columns is as for a fit: their values and ranges are those of
+    the table, and all that is counted of people has noise.
     """
     spent = protocol.spent
     if spent is None or protocol.fill is not None:
         raise InvalidInput("columns are filled beside the kept columns of a private fit, once")
     doing("reading the columns that are filled")
     columns = _columns(source, names, tuple(missing), rest) if domain is None else list(map(domain.column, names))
-    numbers = [] if ranges else [column for column in protocol.columns if column.kind == "bins"]
-    read = _read(source, [*columns, *protocol.columns])
-    if any(len(codes) != protocol.people for codes, _ in read.values()):
+    finer = {} if ranges else _finer(source, protocol.columns, tuple(missing), whole)
+    read = _read(source, [*columns, *protocol.columns, *finer.values()])
+    if any(len(codes) != protocol.people for codes, _ in read):
         raise InvalidTable("columns are filled from the table that the protocol was fitted on; this one has other rows")
-    counted = [_counted(column, read[column.name][1], False) for column in columns]
-    counted += [found for column in numbers if (found := _kept(column, read[column.name][1])) is not None]
-    cells = {one.name: cells_of(one, *read[one.name]) for one in counted}
-    kept = {column.name: (read[column.name][0], len(column)) for column in protocol.columns}
+    drawn, coarse, fine = read[: len(columns)], read[len(columns) :][: len(protocol.columns)], read[-len(finer) :]
+    counted = [(_counted(column, own[1], False), own) for column, own in zip(columns, drawn, strict=True)]
+    if not ranges:
+        own_of = dict(zip(finer, fine if finer else [], strict=True))
+        for column, own in zip(protocol.columns, coarse, strict=True):
+            found = _kept(column, own[1], finer.get(column.name))
+            counted += [(found, own_of.get(column.name, own))] if found is not None else []
+    cells = {one.name: cells_of(one, *own) for one, own in counted}
+    kept = {column.name: (own[0], len(column)) for column, own in zip(protocol.columns, coarse, strict=True)}
     order = [name for name in source.columns if name in kept or name in {column.name for column in columns}]
     level = protocol.notion.epsilon
     doing("fitting the model of the columns that are filled")
-    fill = fit_fill(kept, counted, cells, order, epsilon, delta, level, spent.epsilon)
+    fill = fit_fill(kept, [one for one, _ in counted], cells, order, epsilon, delta, level, spent.epsilon)
     return replace(protocol, fill=fill)
 
 
@@ -82,25 +99,56 @@ def _columns(source: Source, names: Sequence[str], missing: tuple[str, ...], res
     more = {column.name: MOST_LABELS for column in rough if column.other}
     if not finer and not more:
         return rough
-    return [one.column for one in fit_columns(source, names, Wishes(bins=finer, top=more, missing=missing))]
+    return [_own_values(one, source) for one in fit_columns(source, names, Wishes(finer, more, missing=missing))]
 
 
-def _read(source: Source, columns: Sequence[Column]) -> dict[str, tuple[Integers, Vector | None]]:
-    """The codes of each column, row by row, and its numbers, where it holds ranges of them."""
-    codes: dict[str, list[Integers]] = {column.name: [] for column in columns}
-    numbers: dict[str, list[Vector]] = {column.name: [] for column in columns if column.kind == "bins"}
-    for batch in source.batches(list(codes)):
-        for column in columns:
+def _finer(
+    source: Source, columns: Sequence[Column], missing: tuple[str, ...], whole: Sequence[str]
+) -> dict[str, Column]:
+    """Columns of texts of which only the most frequent values are kept, with more of their values."""
+    names = [column.name for column in columns if column.other and column.kind == "text" and column.name not in whole]
+    if not names:
+        return {}
+    fitted = fit_columns(source, names, Wishes(top=dict.fromkeys(names, MOST_LABELS), missing=missing))
+    return {one.column.name: _own_values(one, source) for one in fitted}
+
+
+def _own_values(fitted: FittedColumn, source: Source) -> Column:
+    """The column without a value for all others, if there are none."""
+    column = fitted.column
+    if not column.other or fitted.chosen:
+        return column
+    for batch in source.groups([column.name]):
+        if pc.any(pc.equal(as_text(_plain(_one(batch.column(0)))), OTHER)).as_py():
+            return column
+    labels = tuple(label for label in column.labels if label != OTHER)
+    return Column(**column.reading().model_dump(), labels=labels)
+
+
+Rows = tuple[Integers, Vector | None]
+"""The codes of a column, row by row, and its numbers, where it holds ranges of them."""
+
+
+def _read(source: Source, columns: Sequence[Column]) -> list[Rows]:
+    """The rows of each column; a column may be there twice, read in two ways."""
+    codes: list[list[Integers]] = [[] for _ in columns]
+    numbers: list[list[Vector]] = [[] for _ in columns]
+    for batch in source.batches(list(dict.fromkeys(column.name for column in columns))):
+        for i, column in enumerate(columns):
             array = _one(batch.column(column.name))
-            codes[column.name].append(column.encode(array))
+            codes[i].append(column.encode(array))
             if column.kind == "bins":
                 values = as_kind(_plain(array), "number").to_numpy(zero_copy_only=False)
-                numbers[column.name].append(values.astype(np.float64))
-    found = {name: np.concatenate(parts) for name, parts in codes.items()}
-    lost = [name for name, own in found.items() if (own == UNSEEN).any()]
-    if lost:
-        raise InvalidTable(f"column {lost[0]!r} has values that cannot be read; leave it out", steward_only=True)
-    return {name: (own, np.concatenate(numbers[name]) if name in numbers else None) for name, own in found.items()}
+                numbers[i].append(values.astype(np.float64))
+    found: list[Rows] = []
+    for column, own, values in zip(columns, codes, numbers, strict=True):
+        whole = np.concatenate(own)
+        if (whole == UNSEEN).any():
+            raise InvalidTable(
+                f"column {column.name!r} has values that cannot be read; leave it out", steward_only=True
+            )
+        found.append((whole, np.concatenate(values) if values else None))
+    return found
 
 
 def _counted(column: Column, numbers: Vector | None, kept: bool) -> Counted:
@@ -112,9 +160,16 @@ def _counted(column: Column, numbers: Vector | None, kept: bool) -> Counted:
     return by_date(column) if column.kind in LETTERS else by_label(column)
 
 
-def _kept(column: Column, numbers: Vector | None) -> Counted | None:
-    """The same of a kept range; none if it has no number of the column's own grid in it."""
-    return None if numbers is None else _on_grid(column, numbers, True)
+def _kept(column: Column, numbers: Vector | None, finer: Column | None) -> Counted | None:
+    """How a kept column is written more finely than it is kept; None if it is not.
+
+    A range is not that has no number of the column's own grid in it.
+    """
+    if numbers is not None:
+        return _on_grid(column, numbers, True)
+    if finer is not None:
+        return by_finer_label(finer, column.encode(pa.array([*finer.labels], pa.string())))
+    return replace(by_date(column), kept=True) if column.kind in ("year", "month") else None
 
 
 def _on_grid(column: Column, numbers: Vector, kept: bool) -> Counted | None:

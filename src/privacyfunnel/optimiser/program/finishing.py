@@ -21,7 +21,7 @@ from privacyfunnel.proof.unseen import Room
 from privacyfunnel.protocols.channel import UNIT
 from privacyfunnel.protocols.digits import step_for
 from privacyfunnel.protocols.protocol import Fitted, Protocol
-from privacyfunnel.protocols.unchanged import unchanged
+from privacyfunnel.protocols.unchanged import as_people_have_them
 from privacyfunnel.typing import Integers
 
 
@@ -30,27 +30,14 @@ def finished(protocol: Protocol, joints: Sequence[Joint]) -> Protocol:
 
     The draw keeps the promise on each of `joints`; there is none if no draw does.
     """
-    protocol = _as_people_have_them(_with_origin(protocol, joints), joints)
+    protocol = _with_origin(protocol, joints)
+    if joints[0].before_gathering is not None or joints[0].noise is not None:
+        protocol = as_people_have_them(protocol, joints[0])
     block = protocol.block
     room = Room(np.zeros(block.channel.n_outputs, dtype=np.int64), np.full(block.channel.n_outputs, UNIT))
     for joint in joints:
         room = room.meet(room_of(protocol, joint))
     return replace(protocol, step=replace(block, draw=simple_draw(room, block.marginal)))
-
-
-def _as_people_have_them(protocol: Protocol, joints: Sequence[Joint]) -> Protocol:
-    """The protocol with the cells that stay counted on combinations as people have them, not as they are read.
-
-    Where only large counts are told, all cells of the other people count as changed.
-    """
-    before, likeness = joints[0].before_gathering, protocol.likeness
-    if likeness is None:
-        return protocol
-    cells, rows = likeness.cells_unchanged, likeness.rows_unchanged
-    if before is not None:
-        cells, rows = unchanged(protocol.block, before)
-    told = joints[0].noise.share_told if joints[0].noise is not None else 1.0
-    return replace(protocol, likeness=replace(likeness, cells_unchanged=told * cells, rows_unchanged=told * rows))
 
 
 def _with_origin(protocol: Protocol, joints: Sequence[Joint]) -> Protocol:
