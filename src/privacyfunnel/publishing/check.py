@@ -328,7 +328,7 @@ def estimated(counts: list[list[int]], totals: list[int], sizes: list[int], nois
     codes, cells, rows = list(product(*map(range, sizes))), math.prod(sizes), len(counts)
     people, total, y = float(sum(totals)), [float(max(1, n)) for n in totals], [list(map(float, row)) for row in counts]
     alls = [float(sum(own)) for own in zip(*counts, strict=True)]
-    places = {(j,): [x[j] for x in codes] for j in range(len(sizes))}
+    places: dict[Numbers, list[int]] = {(j,): [x[j] for x in codes] for j in range(len(sizes))}
     places |= {(i, j): [x[i] * sizes[j] + x[j] for x in codes] for i, j in combinations(range(len(sizes)), 2)}
 
     def sums(own: Numbers, weights: list[float]) -> list[float]:
