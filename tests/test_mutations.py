@@ -403,7 +403,7 @@ MUTATIONS = {
         ),
     ),
     "an audit that believes the file": Mutation(
-        "_certify_alone",
+        "_certify_on_counts",
         "return certify(protocol, joint.before_gathering or joint, notion)",
         "return certify(protocol, joint.before_gathering or joint, protocol.notion.at(50.0))",
         ("proof/test_public.py::test_a_channel_that_does_not_follow_from_the_counts_fails",),

@@ -5,14 +5,19 @@ import re
 import shutil
 import subprocess
 from fractions import Fraction
+from itertools import chain, combinations
 from pathlib import Path
 
 import numpy as np
 import pytest
 from tools import proofs
 
+import checked_files as files
 import privacyfunnel as pf
 from privacyfunnel.proof.exponentials import e_to
+from privacyfunnel.proof.public import published_joint
+from privacyfunnel.protocols.channel import UNIT
+from privacyfunnel.publishing import check
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "proofs.md").read_text(encoding="utf-8")
@@ -54,6 +59,8 @@ def built(tmp_path_factory):
     """A folder in which every file is compiled, and the theorems that rest on nothing."""
     require_coq()
     folder = tmp_path_factory.mktemp("proofs")
+    if proofs.BUILD.exists():  # what `make proofs` compiled just now
+        shutil.copytree(proofs.BUILD, folder, dirs_exist_ok=True)
     return folder, proofs.check(build=folder)
 
 
@@ -112,48 +119,67 @@ def test_an_axiom_is_noticed(built):
     assert said["relations.LDP_implies_LIP"] == proofs.CLOSED
 
 
-UNIT = 2**32
-NOTIONS = {"LIP": pf.LIP, "PML": pf.PML, "LDP": pf.LDP, "SRLIP": pf.SRLIP, "SRLDP": pf.SRLDP}
+LARGEST = 24
+"""Numbers of a channel: Coq's whole numbers are lists of digits, and slow."""
+KINDS = {pf.LIP: "LIP", pf.PML: "PML", pf.LDP: "LDP", pf.SRLIP: "LIP", pf.SRLDP: "LDP"}
 
 
-def cells_of(kind, shape):
+def one_of_the_kinds(rng, _, names):
+    """A promise with one ε."""
+    epsilon, known = float(rng.uniform(0.2, 1.5)), [None, 1, [names[0]]][rng.integers(3)]
+    kind = list(KINDS)[rng.integers(len(KINDS))]
+    return kind(epsilon, known=known) if kind in (pf.SRLIP, pf.SRLDP) else kind(epsilon)
+
+
+def cells_of(protocol, codes):
     """For every group of attackers, 1 for the values of X that they hold possible."""
-    everything = np.ones(shape, dtype=int)
-    yield everything
-    if kind.startswith("SR"):
-        for place in np.ndindex(shape):
-            for axes in (0,), (1,), (0, 1):
-                yield np.array([all(x[j] == place[j] for j in axes) for x in np.ndindex(shape)]).reshape(shape)
+    known = getattr(protocol.notion, "known", 0)
+    names, m = [column.name for column in protocol.columns], codes.shape[1]
+    largest = [names.index(name) for name in known] if isinstance(known, tuple | list) else range(m)
+    size = known if isinstance(known, int) else m
+    for J in chain.from_iterable(combinations(largest, k) for k in range(min(size, len(largest)) + 1)):
+        for place in codes:
+            yield tuple(int((row[list(J)] == place[list(J)]).all()) for row in codes)
 
 
-def a_case(rng):
-    """A kind of promise, counts of people, and a channel in numerators over 2³²."""
-    kind = str(rng.choice(list(NOTIONS)))
-    shape = (2, int(rng.integers(1, 3)))
-    counts = rng.integers(1, 30, (int(rng.integers(2, 4)), *shape))
-    weights = rng.random((int(rng.integers(2, 4)), counts[0].size)) + 0.3
-    numerators = np.floor(weights / weights.sum(axis=0) * UNIT).astype(np.int64)
-    numerators[0] += UNIT - numerators.sum(axis=0)
-    joint = pf.Joint(counts, attributes=["a", "b"])
-    return kind, joint, counts, numerators
+def a_file(rng):
+    """The text of a file, and its numbers for the checker: noisy counts, cells, a channel, and a rational below e^ε."""
+    made = files.random_protocol(rng)
+    if made is None or made.block.exact:
+        return None
+    if made.block.channel.n_inputs * made.block.channel.n_outputs > LARGEST:
+        return None
+    joint = published_joint(made)
+    if joint.before_gathering is not None:
+        return None
+    place = {tuple(code): x for x, code in enumerate(made.block.codes.tolist())}
+    numerators = (made.block.channel.dense() * UNIT).astype(np.int64)[
+        :, [place[tuple(code)] for code in joint.codes.tolist()]
+    ]
+    cells = set(cells_of(made, joint.codes))
+    bound: Fraction = e_to(made.notion.epsilon)
+    head = [KINDS[type(made.notion)], *joint.weights.shape, len(numerators), len(cells)]
+    numbers = [UNIT, *bound.as_integer_ratio(), *joint.weights.ravel(), *np.ravel(list(cells)), *numerators.ravel()]
+    return files.to_text(made), " ".join([*map(str, head), *(f"{int(number):b}" for number in numbers)])
 
 
 @pytest.mark.long
-def test_the_checker_that_coq_proved_and_certify_agree_on_a_thousand_channels(built):
+def test_the_checker_that_coq_proved_and_check_py_and_certify_agree_on_a_thousand_files(
+    built, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr(files, "promise_of", one_of_the_kinds)
+    monkeypatch.setattr(files, "with_draw", lambda rng, made, whole: made)
     checker, rng = proofs.extracted(built[0]), np.random.default_rng(49)
-    lines, verdicts = [], []
+    lines, verdicts, others = [], [], []
     while len(verdicts) < 1000:
-        kind, joint, counts, numerators = a_case(rng)
-        level = pf.certify(numerators / UNIT, joint, NOTIONS[kind](1.0)).level
-        epsilon = level * float(rng.choice([0.5, 1 - 1e-9, 1, 1 + 1e-9, 2]))
-        certificate = pf.certify(numerators / UNIT, joint, NOTIONS[kind](epsilon))
-        verdicts.append("1" if certificate.holds else "0")
-        bound: Fraction = e_to(epsilon)
-        cells = {tuple(cell.ravel()) for cell in cells_of(kind, counts.shape[1:])}
-        flat = counts.reshape(len(counts), -1)
-        head = [kind.removeprefix("SR"), len(flat), flat.shape[1], len(numerators), len(cells)]
-        numbers = [UNIT, *bound.as_integer_ratio(), *flat.ravel(), *np.ravel(list(cells)), *numerators.ravel()]
-        lines.append(" ".join([*map(str, head), *(f"{int(number):b}" for number in numbers)]))
+        text, line = a_file(rng) or (None, None)
+        if text is None:
+            continue
+        (tmp_path / "protocol.json").write_text(text, encoding="utf-8")
+        others.append(check.main([str(tmp_path / "protocol.json")]) == 0)
+        verdicts.append(files.audited(text))
+        lines.append(line)
+        capsys.readouterr()
     said = subprocess.run([checker], input="\n".join(lines), capture_output=True, text=True, check=True).stdout.split()
-    assert said == verdicts
-    assert 200 < verdicts.count("1") < 800
+    assert [verdict == "1" for verdict in said] == verdicts == others
+    assert 200 < sum(verdicts) < 800

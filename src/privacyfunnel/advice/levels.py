@@ -99,7 +99,8 @@ def _fewer_texts(fitted: FittedColumn, people: Vector, down_to: int) -> Iterator
         place = {label: i for i, label in enumerate(labels)}
         of = np.array([place.get(label, place[OTHER]) for label in column.labels])
         groups = tuple(group for group in column.groups if group.label in labels)
-        coarse = Column(**column.reading().model_dump(), labels=tuple(labels), other=True, groups=groups)
+        reading = column.reading().model_dump() | {"groups": groups}
+        coarse = Column(**reading, labels=tuple(labels), other=True)
         notice = f"the {kept} most frequent of {len(own)} values kept, the rest is {OTHER!r}"
         words = f"top {kept}"
         yield Coarsened(replace(fitted, column=coarse, notice=notice, chosen=True), of, words, ("top", kept))

@@ -40,6 +40,15 @@ EXACT = 2**53
 """Whole numbers below this are numbers in float64, too."""
 
 
+class Group(BaseModel):
+    """Texts that are read as one value, which has a name of its own."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    label: str
+    values: tuple[str, ...] = Field(min_length=1, max_length=MOST_LABELS)
+
+
 class Reading(BaseModel):
     """How the entries of a column are read, without saying which values it has."""
 
@@ -55,6 +64,8 @@ class Reading(BaseModel):
     """What the column is about, in the words of a table that says so."""
     written: raw.Written = ""
     """How its numbers, dates or times are written in texts, if not as we write them."""
+    groups: tuple[Group, ...] = Field(default=(), max_length=MOST_LABELS)
+    """Text only: values that stand for several texts."""
 
     def reading(self) -> Reading:
         """This column without its values."""
@@ -76,23 +87,12 @@ class Reading(BaseModel):
         return raw.as_kind(raw.rewritten(array, self.written), self.kind), gone
 
 
-class Group(BaseModel):
-    """Texts that are read as one value, which has a name of its own."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-    label: str
-    values: tuple[str, ...] = Field(min_length=1, max_length=MOST_LABELS)
-
-
 class Column(Reading):
     """One column: its kind, its possible released values in order, and how raw values find theirs."""
 
     labels: tuple[Label, ...] = Field(max_length=MOST_LABELS)
     other: bool = False
     """Whether values without a label of their own count as OTHER."""
-    groups: tuple[Group, ...] = Field(default=(), max_length=MOST_LABELS)
-    """Text only: labels that stand for several texts."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Column:
@@ -232,8 +232,8 @@ def grouped(column: Column, groups: Mapping[str, Sequence[str]]) -> tuple[Column
         Group(label=label, values=tuple(text for value in values for text in inside.get(value, (value,))))
         for label, values in groups.items()
     ]
-    content = column.reading().model_dump()
-    coarse = Column(**content, labels=labels, other=column.other, groups=(*before, *now))
+    content = column.reading().model_dump() | {"groups": (*before, *now)}
+    coarse = Column(**content, labels=labels, other=column.other)
     return coarse, np.array([labels.index(one) for one in read], dtype=np.int64)
 
 

@@ -81,7 +81,7 @@ def groups_of(protocol: Protocol) -> dict[str, dict[str, list[str]]]:
     """Texts that are read as one value, by column and name."""
     return {
         column.name: {group.label: list(group.values) for group in column.groups}
-        for column in protocol.columns
+        for column in [*protocol.secret_readings, *protocol.columns]
         if column.groups
     }
 

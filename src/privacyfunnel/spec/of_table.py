@@ -127,7 +127,7 @@ class OfTable(Keyed):
     group: Annotated[
         Table[ByValue[Values]] | None,
         Key(
-            "Read some texts of a column as one value. With coarsen = search, if that keeps more.",
+            "Read some texts of a column, or of the secret, as one value. With coarsen = search, if that keeps more.",
             "columns", "for each column names of groups, and the texts in them",
             ({"town": {"north": ("Ashford", "Birch")}},), label="Groups of values",
         ),

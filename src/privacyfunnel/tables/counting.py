@@ -18,7 +18,7 @@ from privacyfunnel.tables.domain import Domain, opened
 from privacyfunnel.tables.fitting import FittedColumn, Wishes, as_secret, fitted_in, look_at
 from privacyfunnel.tables.frequency_threshold import Threshold, of_noisy, thresholded
 from privacyfunnel.tables.grouping import Grouping
-from privacyfunnel.tables.groups import with_groups
+from privacyfunnel.tables.groups import secret_groups, with_groups
 from privacyfunnel.tables.private_counts import at_threshold, private
 from privacyfunnel.tables.sources import open_source
 from privacyfunnel.typing import Integers
@@ -131,11 +131,11 @@ def count_table(
     idle = sorted(wishes.columns() - used)
     if idle:
         raise InvalidTable(f"there are wishes for column {idle[0]!r}, which is neither secret nor attribute")
-    hidden = sorted({*wishes.top, *wishes.groups} & set(secrets))
+    hidden = sorted({*wishes.top} & set(secrets))
     if hidden:
         raise InvalidTable(
-            f"the secret {hidden[0]!r} cannot keep only its most frequent values, or groups of them; merge them "
-            "beforehand"
+            f"the secret {hidden[0]!r} cannot keep only its most frequent values; merge others by "
+            "groups (--set group=…)"
         )
     if domain is not None:  # the table is read once, to be counted
         fitted_secrets, fitted = _declared_secrets(domain, secrets), _declared(domain, attributes)
@@ -146,6 +146,7 @@ def count_table(
     if domain is None and as_before:
         fitted = tuple(_as_before(f, as_before, wishes) for f in fitted)
     fitted = tuple(with_groups(f, wishes) for f in fitted)
+    fitted_secrets = tuple(secret_groups(f, wishes) for f in fitted_secrets)
     kept = fitted if with_identifiers else _without_identifiers(fitted, wishes)
     lacking = NOT_FITTED if domain is None else NOT_DECLARED
     joint = count(source, [f.column for f in fitted_secrets], [f.column for f in kept], lacking)

@@ -164,6 +164,9 @@ def fit_reading(source: Grouping, reading: Reading) -> Column:
             raise InvalidTable(
                 f"column {reading.name!r} has over {MOST_LABELS:,} values; bin it, or leave it out", steward_only=True
             )
+    if reading.groups:
+        name_of = {text: group.label for group in reading.groups for text in group.values}
+        found = {name_of.get(value, value) for value in found} | {group.label for group in reading.groups}
     labels: list[Label] = sorted(found) if reading.kind != "bins" else list(bin_labels(reading.edges))
     if gone or not labels:
         labels.append(None)

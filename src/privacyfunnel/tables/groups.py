@@ -22,6 +22,15 @@ def with_groups(fitted: FittedColumn, wishes: Wishes) -> FittedColumn:
     return replace(checked, column=merged, groups={}, notice=f"{checked.notice}; groups make {own} values of them")
 
 
+def secret_groups(fitted: FittedColumn, wishes: Wishes) -> FittedColumn:
+    """The secret with groups of its values, each of which is one value that the promise is about."""
+    found = with_groups(fitted, replace(wishes, open_groups=False))
+    if found.column.groups == fitted.column.groups:
+        return found
+    words = "; the promise is about groups: which value of a group somebody has is not protected"
+    return replace(found, notice=found.notice + words)
+
+
 def checked_groups(fitted: FittedColumn, asked: object) -> FittedColumn:
     """The column with groups of its texts that may be merged, unless they make no sense.
 
