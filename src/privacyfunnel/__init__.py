@@ -74,6 +74,7 @@ __all__ = [
     "population_findings",
     "posterior",
     "regress",
+    "release",
     "repeated",
     "replicates",
     "robust",
@@ -126,6 +127,7 @@ _HOMES = {
     "attacks.repetition": ("repeated",),
     "tables.domain": ("Domain",),
     "transformer": ("PrivacyFunnel",),
+    "cli.releasing": ("release",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -106,3 +106,13 @@ def test_names_with_quotes_commas_and_newlines_are_names(tmp_path, capsys, noise
     roles = {one["column"]: one["role"] for one in json.loads(said.out)["roles"]}
     assert roles["jo\nb"] == "filled"
     assert load(tmp_path / "open.recipe.toml").fit.fill == ("rest",)
+
+
+def test_the_same_in_python(folder, tmp_path, noise_with_seed):
+    with noise_with_seed(4):
+        found = pf.release(
+            folder / "people.csv", tmp_path / "open", secret="ill", private=8, columns=["town"], leave_out=["wage"]
+        )
+    assert {one.column: one.role for one in found.roles}["job"] == "filled"
+    assert found.protocol.table_columns == ("town", "job", "age", "score", "day", "few")
+    assert (tmp_path / "open" / "table.csv").exists()

@@ -6,7 +6,7 @@ import io
 import json as json_text
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from dataclasses import asdict, dataclass
 from datetime import date
@@ -34,6 +34,7 @@ from privacyfunnel.recipes.to_toml import to_text as recipe_text
 from privacyfunnel.spec.files import seen_from
 from privacyfunnel.spec.of_table import REST
 from privacyfunnel.spec.spec import Spec
+from privacyfunnel.tables.private_counts import USUAL_EPSILON
 from privacyfunnel.tables.published_folder import PACKAGE
 from privacyfunnel.tables.release import sanitise
 from privacyfunnel.tables.release_note import Release
@@ -66,7 +67,44 @@ class Released:
     recipe: Path
 
 
+def release(
+    table: str | Path,
+    output: str | Path,
+    *,
+    secret: str | Sequence[str],
+    epsilon: float = USUAL_LEVEL,
+    columns: Sequence[str] | None = None,
+    leave_out: Sequence[str] | None = None,
+    private: float = USUAL_EPSILON,
+    details: str | Path | None = None,
+    force: bool = False,
+) -> Released:
+    """Release a whole table without giving away its secret: from a file to a folder that may be published.
+
+    It is what `funnel release` does, for the promise LIP(epsilon) and ε₀ = `private` in all. `columns` are kept, if
+    they are named, those in `leave_out` are not released, and all others that can be are filled from a private model.
+    """
+    names = (secret,) if isinstance(secret, str) else tuple(secret)
+    said: dict[str, Any] = {"secret": (names,), "epsilon": float(epsilon), "private": float(private), "fill": (REST,)}
+    said |= {"columns": tuple(columns)} if columns is not None else {}
+    said |= {"leave_out": tuple(leave_out)} if leave_out else {}
+    spec = Spec(**said, table=str(table))
+    return _released(spec, Path(table), Path(output), None if details is None else Path(details), force, lambda _: None)
+
+
 def release_table(spec: Spec, table: Path, output: Path, details: Path | None, force: bool, json: bool) -> None:
+    """The same for the command, which tells roles before rows are drawn, and all else at the end."""
+
+    def tell(roles: list[Given]) -> None:
+        if not json:
+            show.console().print(_roles(roles))
+
+    _tell(_released(spec, table, output, details, force, tell), output, details, json)
+
+
+def _released(
+    spec: Spec, table: Path, output: Path, details: Path | None, force: bool, tell: Callable[[list[Given]], None]
+) -> Released:
     """From a table to a folder."""
     check_folder(output, force, OWN, PACKAGE)
     recipe = output.with_name(output.name + ".recipe.toml")
@@ -80,16 +118,15 @@ def release_table(spec: Spec, table: Path, output: Path, details: Path | None, f
         fitted = _fit(asked, table, Path(place) / "protocol.json")
         protocol = load_protocol(Path(place) / "protocol.json")
         roles = given(found, protocol)
-        if not json:
-            show.console().print(_roles(roles))
+        tell(roles)
         drawn = Path(place) / "open.parquet"
         with show.working("drawing rows"):
-            release = sanitise(protocol, table, drawn, **_layout(spec))
+            drawn_rows = sanitise(protocol, table, drawn, **_layout(spec))
         with show.working("proving the promise, and writing the folder"):
             publication = publish(protocol, drawn, output, told, rows="fitted", force=force)
     with whole_file(recipe, force=True) as file:
         file.write(_recipe(asked, table, recipe, output).encode())
-    _tell(Released(protocol, roles, release, publication, fitted, recipe), output, details, json)
+    return Released(protocol, roles, drawn_rows, publication, fitted, recipe)
 
 
 def _layout(spec: Spec) -> dict[str, Any]:

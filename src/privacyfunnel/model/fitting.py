@@ -5,7 +5,7 @@
 3. One filled column after the other is chosen with up to two parents among those that are kept or drawn before. The
    score of column j and parents P is ½ Σ |N(v, a) − N(v) N(a) / n|, which one changed row moves by at most 3 + 2/n,
    less PENALTY times what noise is expected to add; the largest is drawn with noise (drawing/noisy_max.py).
-4. The table of j and P is counted with noise, TIMES over, and its conditional probabilities are shrunk (shrinking.py).
+4. The table of j and P is counted with noise, and its conditional probabilities are shrunk (shrinking.py).
 
 Each table in which everybody has a cell has discrete Gaussian noise of the same σ, and `noise_for` says which σ all of
 them need. What follows a noisy table is computed from noisy tables and numbers of values alone.
@@ -27,16 +27,16 @@ from privacyfunnel.model.shrinking import in_parts, nearest_counts, shrunk
 from privacyfunnel.protocols.fill import Fill, Filled, FillNoise, Inside
 from privacyfunnel.typing import Integers, Vector
 
-CHOOSING = 0.2
-"""Of the fill's ε₀, what choosing parents may spend: of 0.1, 0.2 and 0.4 the best on Adult."""
-TIMES = 2
-"""How often tables with parents are counted: their cells are more, and each has fewer people."""
+CHOOSING = 0.1
+"""Of the fill's ε₀, what choosing parents may spend: with more, noisier tables cost more than it gains, on Adult."""
 PENALTY = 0.5
 """Of the expected noise of a table: all of it, a quarter and a half of it were tried, on Adult."""
 MEAN_NOISE = math.sqrt(2 / math.pi)
 """E|z| of noise, in standard deviations."""
-ENOUGH = 4.0
+ENOUGH = 2.0
 """Standard deviations of noise on a cell, below which it has too few people for a value of its own."""
+FAR = 4.0
+"""The same for the outermost part of a range without an end: one that noise made up would spoil every mean."""
 MOST_VALUES = 64
 """Of a filled column that the model tells apart: others are put together, and told apart again inside of a group."""
 SENSITIVITY = 3.0
@@ -57,11 +57,10 @@ class _Rows:
     people: int
     _scored: dict[tuple[str, ...], float] = field(default_factory=dict)
 
-    def counted(self, names: Sequence[str], times: int = 1) -> Vector:
-        """The counts of some columns together with noise, as the mean of so many noisy ones."""
-        counts = self._counts(names)
-        noisy = [gaussian_noised(counts, self.sigma) for _ in range(times)]
-        return np.asarray(np.mean(noisy, axis=0), dtype=np.float64).reshape([self.sizes[name] for name in names])
+    def counted(self, names: Sequence[str]) -> Vector:
+        """The counts of some columns together with noise."""
+        noisy = gaussian_noised(self._counts(names), self.sigma)
+        return noisy.astype(np.float64).reshape([self.sizes[name] for name in names])
 
     def best(self, among: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
         """About the best of some columns (j, parents …), drawn with noise."""
@@ -75,7 +74,7 @@ class _Rows:
         if len(names) == 1:
             return 0.0
         cells = math.prod(self.sizes[name] for name in names)
-        return PENALTY * cells * MEAN_NOISE * self.sigma / math.sqrt(TIMES) / 2
+        return PENALTY * cells * MEAN_NOISE * self.sigma / 2
 
     def affordable(self, names: Sequence[str]) -> bool:
         """Whether a table's noise leaves any score that could win."""
@@ -116,7 +115,7 @@ def fit_fill(
     if not columns:
         return None
     choosing = CHOOSING * epsilon if drawn else 0.0
-    tables = len(columns) + TIMES * len(drawn)
+    tables = len(columns) + len(drawn)
     noise = noise_for(tables, before + epsilon, delta, level, before + choosing)
     people = len(next(iter(cells.values())))
     rows = _Rows(
@@ -163,8 +162,8 @@ def _filled(
             names = rows.best([one for one in seconds if rows.affordable(one)])
         name, *parents = names
         alone = np.bincount(groups[name], single[name]).astype(np.float64)
-        table = rows.counted([*parents, name], TIMES)
-        chances = shrunk(table, alone, rows.sigma**2 / TIMES, rows.people)
+        table = rows.counted([*parents, name])
+        chances = shrunk(table, alone, rows.sigma**2, rows.people)
         found.append(Filled(name, tuple(parents), in_parts(chances)))
         left.remove(name)
         have.append(name)
@@ -180,7 +179,7 @@ def _without_outliers(column: Counted, counts: Vector, sigma: float) -> Vector:
     for code, ends in ((column.code[present[0]], present), (column.code[present[-1]], present[::-1])):
         for k in ends:
             own = [i for i in present if column.code[i] == code and found[i] > 0]
-            if column.code[k] != code or found[k] >= ENOUGH * sigma or len(own) <= 1:
+            if column.code[k] != code or found[k] >= FAR * sigma or len(own) <= 1:
                 break
             found[k] = 0
     return found
