@@ -135,6 +135,21 @@ def test_errors_of_readers_are_foretold(done):
     assert pf.expected_errors(protocol, joint).shares
 
 
+@pytest.mark.parametrize("output", ["values", "codes"])
+def test_a_transformer_draws_by_a_model(output):
+    pytest.importorskip("sklearn")
+    table = people().astype({"sex": str, "town": str})
+    funnel = pf.PrivacyFunnel(epsilon=0.5, private=1.0, model=True, time_limit=0, output=output, random_state=1)
+    released = funnel.fit(table[["sex", "town"]], table["ill"]).transform(table[["sex", "town"]])
+    assert funnel.protocol_.step.kind == "by_model"
+    assert pf.certify(funnel.protocol_)
+    original = table[["sex", "town"]].astype(int)
+    same = (released.astype(int).to_numpy() == original.to_numpy()).mean()
+    assert 0.8 < same < 1
+    with pytest.raises(PrivacyFunnelError, match="cannot be combined with exact"):
+        pf.PrivacyFunnel(model=True, exact=["sex"]).fit(table[["sex", "town"]], table["ill"])
+
+
 def test_a_key_that_belongs_to_others_is_refused_in_a_line(done, tmp_path):
     _, protocol, folder = done
     with pytest.raises(PrivacyFunnelError) as refused:

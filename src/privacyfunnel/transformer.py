@@ -18,12 +18,14 @@ from privacyfunnel.optimiser.optimise import optimise
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import KINDS, notion_from
 from privacyfunnel.protocols.protocol import Objective, Protocol
+from privacyfunnel.tables.by_step import sanitiser_of
 from privacyfunnel.tables.counting import count_table
 from privacyfunnel.tables.cutting import Bins
 from privacyfunnel.tables.domain import Domain
 from privacyfunnel.tables.fitting import Precision, Wishes
 from privacyfunnel.tables.frames import is_frame, like, taken_apart
-from privacyfunnel.tables.sanitiser import Sanitiser, check_unseen
+from privacyfunnel.tables.sanitiser import check_unseen
+from privacyfunnel.tables.wide.fit import fit_wide
 from privacyfunnel.tables.writing import plain
 
 try:
@@ -74,6 +76,7 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
         they are; where no such draw is known (side channels), `fit` refuses
     gap, time_limit : as for pf.optimise; a gap of None is that of the objective
     exact : columns that are released as they are
+    model : estimate noisy tables of pairs of columns and a model of them, for all combinations of values
     random_state : None, for the operating system's randomness; a number is for tests and is insecure
 
     Attributes
@@ -111,6 +114,7 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
         random_state: int | None = None,
         exact: Sequence[str] | None = None,
         insist: bool = False,
+        model: bool = False,
     ) -> None:
         self.notion = notion
         self.epsilon = epsilon
@@ -132,6 +136,7 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
         self.random_state = random_state
         self.exact = exact
         self.insist = insist
+        self.model = model
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the best protocol for the rows of X and their secret."""
@@ -151,7 +156,10 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
         attributes = [name for name in table.column_names if name not in secrets]
         wishes = Wishes(self._bins(table, attributes), self.top or {}, self.dates or {}, self.missing)
         counted = count_table(table, secrets, attributes, wishes=wishes, domain=self.domain)
-        protocol = self._best(counted.safely(self.private, at_least=self.at_least, insist=self.insist).joint)
+        if self.model:
+            protocol = self._by_model(counted.joint)
+        else:
+            protocol = self._best(counted.safely(self.private, at_least=self.at_least, insist=self.insist).joint)
         check_unseen(protocol, self.unseen)
         self.protocol_ = protocol
         return self
@@ -162,7 +170,7 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
         table = self._read(X, reset=False)
         seed = self.random_state
         randomness = Randomness.secure() if seed is None else Randomness.seeded(seed)
-        sanitiser = Sanitiser(self.protocol_, self.unseen)
+        sanitiser = sanitiser_of(self.protocol_, self.unseen)
         sanitiser.keep_types({field.name: field.type for field in table.schema} if _is_frame(X) else {})
         absent = [name for name in self.protocol_.attributes if name not in table.column_names]
         if absent:
@@ -256,13 +264,23 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
             time_limit=self.time_limit,
         )  # fmt: skip
 
+    def _by_model(self, joint: Joint) -> Protocol:
+        given: dict[str, Any] = {
+            "objective": self.objective != "faithful",
+            "weights": self.weights,
+            "exact": self.exact,
+        }
+        given |= {"at_least": self.at_least, "insist": self.insist}
+        for name in (name for name, value in given.items() if value):
+            raise InvalidInput(
+                f"model=True cannot be combined with {name}: a model keeps every cell alike, of everybody"
+            )
+        return fit_wide(joint, self._promise(), self.private, seconds=self.time_limit)
+
     def _codes(self, y: NDArray[np.int32]) -> pa.RecordBatch:
-        columns, names = [], []
-        block = self.protocol_.block
-        for j, column in enumerate(block.columns):
-            columns.append(pa.array(block.codes[block.labels, j][y[:, 0]]))
-            names.append(column.name)
-        return pa.RecordBatch.from_arrays(columns, names=names)
+        step = self.protocol_.step
+        codes = step.written(y[:, 0].astype(np.int64))
+        return pa.RecordBatch.from_arrays([pa.array(own) for own in codes.T], names=list(step.attributes))
 
 
 def _is_frame(X: Any) -> bool:
