@@ -315,6 +315,7 @@ PUBLIC = {
     "tables.reading_back",  # of released rows
     "tables.private_counts", "tables.wide.fit", "tables.wide.choosing",  # of noisy counts, and of all people
     "proof.invariance",  # of a channel
+    "tables.writing_others",  # of the limits of a format
 }  # fmt: skip
 """Where refusals quote other numbers than those of the steward's table."""
 FIGURE = re.compile(r"# (rows|people|values|outcomes|infinite|different|and # of persons)|\(# rows|#: release all")

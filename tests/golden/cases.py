@@ -85,6 +85,12 @@ PEOPLE = {
         "estimate": "estimate published/table.csv --protocol published/protocol.json --of weight",
         "of other rows": f"publish people.csv --protocol protocol.json {PUBLISHED}-not",
     },
+    "a whole table": {
+        "release": f"release people.csv --secret obese --columns sex,town,age {AGE} -o released",
+        "audit": "audit released/protocol.json",
+        "estimate": "estimate released/table.csv --protocol released/protocol.json --of sex",
+        "persons": "persons people.csv --person town -o towns.csv",
+    },
     "by a recipe": {
         "run": "run people.toml",
         "audit": "audit made/protocol.json",
