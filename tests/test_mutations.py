@@ -420,6 +420,12 @@ MUTATIONS = {
         "pass",
         ("attacked/test_forged_files.py::test_forged_files_are_not_said_to_be_kept_nor_made_pages_of",),
     ),
+    "an audit of people whom the release before does not know": Mutation(
+        "_check_followed",
+        "if protocol.before is not None and Past(protocol.before, people).strangers():",
+        "if False:",
+        ("attacked/test_forged_files.py::test_forged_files_are_not_said_to_be_kept_nor_made_pages_of",),
+    ),
     "an audit that looks at the last release only": Mutation(
         "checked_joint",
         "for before in protocol.earlier:",

@@ -31,20 +31,21 @@ def told(capsys):
     return json.loads(capsys.readouterr().out)
 
 
-def test_a_fit_is_private_and_has_a_threshold_unless_told_otherwise(table, tmp_path, capsys):
+def test_a_fit_is_private_and_has_all_combinations_unless_told_otherwise(table, tmp_path, capsys):
     assert fit(table, tmp_path / "p.json", "--epsilon", 0.5, "--json") == 0
     found = told(capsys)
     assert found["fitted"] == "private counts"
     assert found["everything_published"]["fit"] == 1.0
     assert found["everything_published"]["together"] == 1.5
-    assert found["threshold"]["at_least"] == 10
+    assert found["threshold"] is None
     assert found["exposed"] is None
     protocol = pf.Protocol.load(tmp_path / "p.json")
-    assert (protocol.noise.epsilon, protocol.at_least, protocol.noise.declared) == (1.0, 10, False)
+    assert (protocol.noise.epsilon, protocol.at_least, protocol.noise.declared) == (1.0, 0, False)
+    assert len(protocol.block.codes) == protocol.noise.counts.shape[1]
 
 
 def test_both_promises_are_in_words(table, tmp_path, capsys):
-    fit(table, tmp_path / "p.json", "--epsilon", 0.5)
+    fit(table, tmp_path / "p.json", "--epsilon", 0.5, "--set", "at-least=10")
     text = " ".join(capsys.readouterr().out.split())
     assert "anyone who knows only the published statistics" in text
     assert "factor 4.49" in text  # e^(0.5 + 1), rounded up

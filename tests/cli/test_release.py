@@ -3,6 +3,7 @@
 import csv
 import json
 
+import numpy as np
 import pyarrow.csv
 import pytest
 
@@ -116,3 +117,15 @@ def test_the_same_in_python(folder, tmp_path, noise_with_seed):
     assert {one.column: one.role for one in found.roles}["job"] == "filled"
     assert found.protocol.table_columns == ("town", "job", "age", "score", "day", "few")
     assert (tmp_path / "open" / "table.csv").exists()
+
+
+def test_a_column_of_which_few_rows_share_a_value_is_left_out(tmp_path, capsys, noise_with_seed):
+    codes = np.random.default_rng(1).integers(0, 1_000, 3_000)
+    rows = [f"c{codes[i]},{'abc'[i % 3]},{'yes' if i % 5 == 0 else 'no'}" for i in range(3_000)]
+    (tmp_path / "people.csv").write_text("\n".join(["code,town,s", *rows]) + "\n", encoding="utf-8")
+    with noise_with_seed(4):
+        words = ["release", str(tmp_path / "people.csv"), "--secret", "s", "--private", "8", "--columns", "town"]
+        assert run([*words, "-o", str(tmp_path / "open"), "--json"]) == 0
+    roles = {one["column"]: one for one in json.loads(capsys.readouterr().out)["roles"]}
+    assert roles["code"]["role"] == "left out"
+    assert "name people" in roles["code"]["reason"]

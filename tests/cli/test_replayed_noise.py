@@ -191,13 +191,14 @@ INFORMED = [*DECLARED, "--set", "objective=information"]
 KNOWN = [*DECLARED, "--notion", "srlip"]
 CHOSEN = [*DECLARED, "--columns", "auto"]
 WIDE = [*DECLARED, "--columns", "town,age,job", "--set", "model", "--private", "50"]
-ALL = [*DECLARED, "--columns", "other,town,age,job,room,car,pet"]
+EVERY = [*DECLARED, "--columns", "other,town,age,job,room,car,pet"]
+ALL = [*EVERY, "--set", "at-least=10"]
 AFTER = [
     *DECLARED,
     "--columns",
     "town,age,job",
     "--epsilon",
-    "1",
+    "2",
     "--set",
     "after=FOLDER/first.json",
     "--set",
@@ -297,7 +298,7 @@ KEPT = {
     "a follow-up of what was released": [*AFTER, "--set", "released=FOLDER/kept.parquet", "--set", "person=id"],
     "people who changed": CHANGED,
     "people who keep their row": [*CHANGED, "--set", "unchanged=keep", "--set", "cover=2"],
-    "too fine": [*ALL, "--private", "50", "--set", "at-least=1"],
+    "too fine": [*EVERY, "--private", "50", "--set", "at-least=2", "--set", "insist"],
     "on with it": ["--set", "improve=FOLDER/first.json"],
     "as the table has it": READ,
 }
@@ -309,7 +310,7 @@ REFUSED = {
     "few large counts": [*DECLARED, "--set", "delta=1e-9", "--private", "0.7"],
     "no large counts": [*DECLARED, "--set", "delta=1e-9", "--private", "0.1"],
     "exact columns that say too much": [*DECLARED, "--keep-exact", "town"],
-    "a follow-up that ruins a table": [*AFTER[:-2], "--private", "0.5"],
+    "a follow-up that ruins a table": [*AFTER[:-2], "--private", "0.5", "--set", "at-least=40"],
     "a model in noise": [*WIDE, "--private", "0.01"],
 }
 """Fits that end in a refusal, by noise or as the promise is."""

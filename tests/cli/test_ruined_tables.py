@@ -16,6 +16,7 @@ from privacyfunnel.report.page import report_page
 from privacyfunnel.tables.counting import count_table
 
 PEOPLE, RARE = 2_000, 0.4
+INSIST = ("--set", "at-least=10", "--set", "insist")
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +41,9 @@ def fit(table, output, *more):
     return run(["fit", str(table), "--secret", "ill", "--epsilon", "0.5", "-o", str(output), *more])
 
 
-@pytest.mark.parametrize("counts", [(), ("--set", "delta=1e-9"), ("--set", "exact-fit", "--set", "at-least=10")])
+@pytest.mark.parametrize(
+    "counts", [("--set", "at-least=10"), ("--set", "delta=1e-9"), ("--set", "exact-fit", "--set", "at-least=10")]
+)
 def test_a_fit_that_reads_two_fifths_of_the_people_as_others_is_refused(
     table, tmp_path, capsys, repeatable_noise, counts
 ):
@@ -51,8 +54,17 @@ def test_a_fit_that_reads_two_fifths_of_the_people_as_others_is_refused(
     assert not (tmp_path / "p.json").exists()
 
 
+def test_nobody_is_read_as_another_and_no_value_vanishes_unless_it_is_asked_for(
+    table, tmp_path, capsys, repeatable_noise
+):
+    assert fit(table, tmp_path / "p.json", "--json", "--time-limit", "4") == 0
+    own = json.loads(capsys.readouterr().out)["steward_only"]["own_table"]
+    assert own["read_as_others"] == 0
+    assert {one["vanished"] for one in own["vanished"].values()} <= {0}
+
+
 def test_who_insists_is_told_first_what_becomes_of_the_table(table, tmp_path, capsys, repeatable_noise):
-    assert fit(table, tmp_path / "p.json", "--set", "insist") == 0
+    assert fit(table, tmp_path / "p.json", *INSIST) == 0
     said = " ".join(capsys.readouterr().out.split())
     own = said.index("For you alone: in your table")
     assert own < said.index("By the published counts:")
@@ -62,7 +74,7 @@ def test_who_insists_is_told_first_what_becomes_of_the_table(table, tmp_path, ca
 
 
 def test_figures_of_the_own_table_stand_under_one_key(table, tmp_path, capsys, repeatable_noise):
-    assert fit(table, tmp_path / "p.json", "--set", "insist", "--json") == 0
+    assert fit(table, tmp_path / "p.json", *INSIST, "--json") == 0
     found = json.loads(capsys.readouterr().out)
     own = found["steward_only"]["own_table"]
     assert own["read_as_others"] == pytest.approx(RARE, abs=0.01)
@@ -84,7 +96,7 @@ def test_figures_of_the_own_table_stand_under_one_key(table, tmp_path, capsys, r
 def test_the_public_page_does_not_say_that_nobody_is_read_as_another(rows, table, tmp_path, capsys, repeatable_noise):
     from privacyfunnel.protocols.file import load
 
-    assert fit(table, tmp_path / "p.json", "--set", "insist") == 0
+    assert fit(table, tmp_path / "p.json", *INSIST) == 0
     page = report_page(account(load(tmp_path / "p.json")))
     assert "about 0 people" not in page
     assert "your secret" not in page
@@ -125,14 +137,14 @@ def test_a_time_limit_is_said_to_be_the_most_that_a_search_takes(capsys):
 
 
 def test_the_last_line_of_a_fit_makes_no_promise_to_everybody(table, tmp_path, capsys, repeatable_noise):
-    assert fit(table, tmp_path / "p.json", "--set", "insist") == 0
+    assert fit(table, tmp_path / "p.json", *INSIST) == 0
     said = " ".join(capsys.readouterr().out.split())
     last = said[said.index("Readers can count rows") : said.index("Written:")]
     assert "nobody's belief" not in last
 
 
 def test_sanitise_says_first_what_it_did_to_the_table(table, tmp_path, capsys, repeatable_noise):
-    assert fit(table, tmp_path / "p.json", "--set", "insist") == 0
+    assert fit(table, tmp_path / "p.json", *INSIST) == 0
     capsys.readouterr()
     asked = ["sanitise", str(table), "--protocol", str(tmp_path / "p.json"), "-o", str(tmp_path / "o.csv"), "--force"]
     assert run(asked) == 0
@@ -152,7 +164,7 @@ def test_sanitise_says_first_what_it_did_to_the_table(table, tmp_path, capsys, r
 
 
 def test_a_report_says_first_what_becomes_of_the_table(table, tmp_path, capsys, repeatable_noise):
-    assert fit(table, tmp_path / "p.json", "--set", "insist") == 0
+    assert fit(table, tmp_path / "p.json", *INSIST) == 0
     capsys.readouterr()
     asked = ["report", str(tmp_path / "p.json"), "--table", str(table), "-o", str(tmp_path / "r.html"), "--no-curves"]
     assert run(asked) == 0
@@ -249,7 +261,7 @@ def test_what_somebody_insisted_on_is_repeated_with_that(table, tmp_path, capsys
     from privacyfunnel.protocols.file import load
     from privacyfunnel.report.commands import steps
 
-    assert fit(table, tmp_path / "p.json", "--set", "insist", "--time-limit", "2") == 0
+    assert fit(table, tmp_path / "p.json", *INSIST, "--time-limit", "2") == 0
     again = steps(load(tmp_path / "p.json"), "people.csv")
     assert "--set insist" in again.fit
     assert "insist=True," in again.python

@@ -8,7 +8,8 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
 import privacyfunnel as pf
-from privacyfunnel.distribution.noise import UNIT, Noise, balanced, noisy_joint, with_at_least
+from privacyfunnel.distribution.estimate import UNIT
+from privacyfunnel.distribution.noise import Noise, balanced, noisy_joint, with_at_least
 from privacyfunnel.errors import InvalidJoint
 
 noisy_counts = arrays(np.int64, st.tuples(st.integers(1, 3), st.integers(1, 6)), elements=st.integers(-30, 60))
@@ -56,8 +57,10 @@ def test_nobody_is_left_out_when_rare_combinations_are_read_as_others():
     counts = [[40, 3, 0, 20], [10, 2, 0, 25]]
     joint = noisy_joint(noise_of(counts, 100), columns_of([[[1, 1], [1, 1]]]), "S", at_least=10)
     assert joint.n_x == 3 - 1
-    assert joint.total == 100 * UNIT
-    assert joint.weights.tolist() == [[43 * UNIT, 20 * UNIT], [12 * UNIT, 25 * UNIT]]
+    whole = joint.before_gathering
+    assert whole.n_x == 3 + 1
+    assert joint.total == whole.total == pytest.approx(100 * UNIT, abs=8)
+    assert joint.p_s == pytest.approx(whole.p_s)
     assert joint.nearest
     assert joint.at_least == 10
     assert not joint.counted

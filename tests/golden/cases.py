@@ -63,7 +63,8 @@ PEOPLE = {
         "no such column": "fit people.csv --secret nobody --epsilon 1 -o no.json",
         "no such option": f"fit {FEW} --epsilon 1 --nothing -o no.json",
         "no such file": "audit no.json",
-        "too fine": "fit people.csv --secret obese --columns sex,age,height,weight --epsilon 0.5 -o no.json",
+        "too fine": "fit people.csv --secret obese --columns sex,age,height,weight --epsilon 0.5 --set at-least=10 "
+                    "-o no.json",
     },
     "read": RELEASED | {
         "audit": "audit protocol.json",

@@ -20,6 +20,7 @@ import checked_files as files
 import forged_files
 import privacyfunnel as pf
 from privacyfunnel.distribution.nearest import read_as
+from privacyfunnel.distribution.noise import weights_of
 from privacyfunnel.promises.notions import notion_from
 from privacyfunnel.promises.several import Promises
 from privacyfunnel.proof.certificate import certify
@@ -386,3 +387,15 @@ def test_promises_within_others_are_not_proven(judged, inner, outer):
     content["promise"] = wrapped if outer == "promises" else {"notion": "ordered", "promise": own}
     content |= {"secret_readings": [], "secret": "S"}
     assert judged(files.sealed(content))[0] == 1
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_people_are_estimated_as_in_the_package_to_the_last_bit(seed):
+    rng = np.random.default_rng(seed)
+    columns = tuple(files.column(rng, f"c{j}") for j in range(rng.integers(1, 6)))
+    noise = files.noise_of(rng, columns, int(rng.integers(2, 5)))
+    if noise.codes is None and len(noise.counts) - len(noise.faint) >= 2:
+        told = {"counts": noise.counts.tolist(), "people": noise.people, "combinations": None, "epsilon": noise.epsilon}
+        own = check.counted(told, noise.counts.shape[1], [len(column) for column in columns])
+        weights, person = weights_of(noise, columns)
+        assert own == (weights.tolist(), person)

@@ -43,9 +43,9 @@ def solved(opened, notion, columns=COLUMNS, **more):
 
 def test_a_fit_is_private_with_the_usual_threshold_unless_somebody_chooses_otherwise(opened):
     protocol = solved(opened, pf.LIP(0.3)).account.protocol
-    assert (protocol.fitted, protocol.noise.epsilon, protocol.at_least) == ("private counts", 1.0, 10)
+    assert (protocol.fitted, protocol.noise.epsilon, protocol.at_least) == ("private counts", 1.0, 0)
     assert audit_publicly(protocol)[1].holds
-    assert Protection.usual(pf.LIP(0.3)) == Protection(1.0, 10)
+    assert Protection.usual(pf.LIP(0.3)) == Protection(1.0, 1)
 
 
 def test_promises_that_speak_of_every_combination_go_without_a_threshold(opened):
@@ -99,7 +99,7 @@ def test_two_threads_that_ask_at_once_get_the_same_noise(opened, drawn):
 def test_another_threshold_gives_what_a_fit_with_it_would(opened):
     counts = desk.count(opened, "obese", COLUMNS)
     noisy = counts.used(Protection(1.0, 0)).joint
-    for people in (1, 10, 50):
+    for people in (5, 10, 50):
         joint = counts.used(Protection(1.0, people)).joint
         assert joint.noise is noisy.noise
         assert joint.at_least == people
@@ -145,7 +145,7 @@ def test_what_may_be_published_is_said_by_how_it_was_fitted(opened):
 
 
 def test_both_levels_stand_next_to_the_result(opened):
-    found = solved(opened, pf.LIP(0.3))
+    found = solved(opened, pf.LIP(0.3), protection=Protection(1.0, 10))
     shown = str(page.result_part(found))
     for words in ("<dt>One row</dt>", "<dt>Everything published</dt>", "e^(ε+ε₀), ε₀ = 1", "Frequency threshold"):
         assert words in shown

@@ -90,6 +90,6 @@ def given(found: Sequence[Proposed], protocol: Protocol) -> list[Given]:
             reason = one.reason or "there was no room to keep it"
             roles.append(Given(one.column, "filled", reason, "every value is drawn from a model"))
         else:
-            why = one.reason or "nearly every row has its own value"
+            why = one.reason or "too few rows share a value of it: its values would name people"
             roles.append(Given(one.column, "left out", why, "all of it"))
     return roles

@@ -66,7 +66,7 @@ def safely(spec: Spec, exact: Counted, spent: float) -> Counted:
     """
     noise = noise_of(spec)
     left = None if noise is None else noise - spent
-    threshold: dict[str, Any] = {"at_least": threshold_of(spec), "insist": bool(spec.insist)}
+    threshold: dict[str, Any] = {"at_least": threshold_of(spec, exact.joint.combinations), "insist": bool(spec.insist)}
     try:
         return exact.safely(left, delta=spec.delta, choosing=spent, **threshold)
     except TooManyReadAsOthers as trouble:

@@ -31,7 +31,6 @@ from privacyfunnel.protocols.miscounting import counting_words
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.counting import count_table
 from privacyfunnel.tables.domain import DeclaredColumn, Domain
-from privacyfunnel.tables.frequency_threshold import USUAL
 from privacyfunnel.tables.private_counts import USUAL_EPSILON
 from privacyfunnel.tables.release_note import Release
 from privacyfunnel.tables.sources import open_source
@@ -96,7 +95,7 @@ def _tell(folder: Path, promise: LIP, json: bool, then: next_command.Words) -> N
     screen.rule("2. The best protocol")
     (folder / "domain.json").write_text(DOMAIN.to_text(), encoding="utf-8")
     exact = count_table(original, "obese", list(ATTRIBUTES), domain=DOMAIN)
-    counted = exact.safely(USUAL_EPSILON, at_least=USUAL)
+    counted = exact.safely(USUAL_EPSILON)
     screen.print(show.columns_table(counted))
     with show.search_progress("faithful") as progress:
         protocol = optimise(counted.joint, promise, objective="faithful", progress=progress)

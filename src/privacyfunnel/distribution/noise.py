@@ -16,13 +16,12 @@ from functools import cached_property
 import numpy as np
 
 from privacyfunnel.distribution.column import Column
+from privacyfunnel.distribution.estimate import MOST_LISTED, UNIT, estimated, nearest_with_sum, totals_of
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.nearest import read_as
 from privacyfunnel.errors import InvalidJoint
 from privacyfunnel.typing import Integers
 
-UNIT = 1024
-"""Weights are numbers of people times this: what noise leaves of a count is seldom a whole number."""
 LEAST_EPSILON, MOST_EPSILON = 1e-3, 50.0
 """Of ε₀: below the first, noise drowns any table; above the second, there is none."""
 LEAST_DELTA, MOST_DELTA = 1e-15, 1e-3
@@ -99,6 +98,11 @@ class Noise:
         """Of the discrete Laplace noise: one person less in a cell and one more in another are 2 in L1."""
         return 2.0 / self.epsilon
 
+    @property
+    def variance(self) -> float:
+        """Of Laplace noise of this scale, as if it were not of whole numbers: everybody computes the same one."""
+        return 2.0 * self.scale * self.scale
+
     def combinations(self, columns: Sequence[Column]) -> Integers:
         """codes[i, j] of all combinations that are told."""
         if self.codes is not None:
@@ -127,16 +131,17 @@ def noisy_joint(
 ) -> Joint:
     """The distribution that follows from noisy counts, for anybody who has them.
 
-    It is near to the counts, and of as many people (`balanced`). Values of the secret that do not show through the
-    noise are taken to go with the columns as everybody does. Combinations that have nobody, or fewer than `at_least`,
-    are read as the nearest other that has the same values of the columns `exact`.
+    Where all combinations can be listed, it is an estimate for each of them (`estimated`); of more it is near to the
+    counts, and of as many people (`balanced`). Values of the secret that do not show through the noise are taken to go
+    with the columns as everybody does. Combinations that have nobody, or fewer than `at_least`, are read as the nearest
+    other that has the same values of the columns `exact`.
     """
     if len(noise.counts) - len(noise.faint) < 2:
         raise InvalidJoint(
             "fewer than two values of the secret show through the noise, so that there is nothing to go by: use fewer "
             "columns, wider ranges, or less noise (a larger --private)"
         )
-    weights, unit = _weights(noise)
+    weights, unit = weights_of(noise, columns)
     whole = noise.combinations(columns)
     joint = Joint.from_codes(
         *gathered(weights, whole, columns, at_least * unit, exact), columns, secret, secret_values, secret_columns
@@ -147,9 +152,13 @@ def noisy_joint(
     return joint
 
 
-def _weights(noise: Noise) -> tuple[Integers, int]:
+def weights_of(noise: Noise, columns: Sequence[Column]) -> tuple[Integers, int]:
     """weights[s, i] for all combinations that are told, and how much one person weighs."""
-    weights = balanced(noise.counts, noise.people) if noise.codes is None else noise.counts * UNIT
+    weights = noise.counts * UNIT
+    if noise.codes is None and noise.counts.shape[1] <= MOST_LISTED:
+        weights = estimated(noise.counts, noise.people, [len(column) for column in columns], noise.variance)
+    elif noise.codes is None:
+        weights = balanced(noise.counts, noise.people)
     if not noise.faint.size:
         return weights, UNIT
     parts = min(noise.people, MOST_PARTS)
@@ -172,24 +181,8 @@ def balanced(counts: Integers, people: int) -> Integers:
     array([[9. , 2. , 0. ],
            [0.5, 0. , 1.5]])
     """
-    totals = _nearest_with_sum(counts.sum(axis=1), people) // UNIT
-    totals[totals.argmax()] += people - totals.sum()
-    rows = [_nearest_with_sum(row, int(total)) for row, total in zip(counts, totals, strict=True)]
-    return np.stack(rows)
-
-
-def _nearest_with_sum(counts: Integers, total: int) -> Integers:
-    """max(counts − t, 0) with the sum `total`, in units of 1/UNIT, rounded down; k counts are above t.
-
-    So t = (sum of the k largest − total) / k.
-    """
-    if total <= 0:
-        return np.zeros_like(counts)
-    falling = np.sort(counts)[::-1]
-    above, k = np.cumsum(falling), np.arange(1, falling.size + 1)
-    last = int(np.flatnonzero(falling * k > above - total)[-1])  # true of the first
-    whole = UNIT * (counts * (last + 1) - (above[last] - total)) // (last + 1)
-    return np.asarray(np.maximum(whole, 0), dtype=np.int64)
+    totals = totals_of(counts, people)
+    return np.stack([nearest_with_sum(row, int(total)) for row, total in zip(counts, totals, strict=True)])
 
 
 def gathered(

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from scipy.special import log_ndtr
 
 from privacyfunnel.distribution.column import Column
-from privacyfunnel.distribution.noise import UNIT, Noise, balanced
+from privacyfunnel.distribution.noise import Noise, weights_of
 from privacyfunnel.errors import InvalidProtocol
 from privacyfunnel.estimates.intervals import quantile
 from privacyfunnel.protocols.block import Block
@@ -166,8 +166,8 @@ def reach(deviation: Vector | float, kurtosis: Vector | float, tail: float) -> V
 def read_otherwise(protocol: Protocol) -> int:
     """About how many people of the fitted table have a combination that is read as another one, by the noisy counts."""
     noise = _noise(protocol)
-    weights = balanced(noise.counts, noise.people) / UNIT if noise.codes is None else noise.counts
-    return max(0, round(noise.people - float(weights.sum(axis=0)[_inputs(protocol)].sum())))
+    weights, person = weights_of(noise, _columns(noise, protocol))
+    return max(0, round(noise.people - float(weights.sum(axis=0)[_inputs(protocol)].sum()) / person))
 
 
 def most_read_otherwise(protocol: Protocol, tail: float) -> float:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from privacyfunnel.distribution.estimate import UNIT
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.distribution.noise import UNIT
 from privacyfunnel.errors import InvalidPromise, NotCertified
 from privacyfunnel.promises.confidence import Chains, Within
 from privacyfunnel.promises.limits import Limits

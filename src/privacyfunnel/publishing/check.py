@@ -29,8 +29,9 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from functools import cache
+from functools import cache, reduce
 from itertools import combinations, product
+from operator import add
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -260,7 +261,7 @@ def people_of(file: dict[str, Any]) -> People:
     need(whole([people, file["at_least"]], 0, 10**9, "people")[0] > 0, "nobody was counted")
     need(listed is None or all(map(max, zip(*counts, strict=True))), "a combination is told that nobody has")
     check_noise([n for row in counts for n in row], noise, people)
-    N, unit = counted(noise, cells)
+    N, unit = counted(noise, cells, sizes)
     found = [(x, list(own)) for x, own in zip(codes, zip(*N, strict=True), strict=True)]
     follow = sorted(x for x, own in found if sum(own) >= max(1, file["at_least"] * unit))
     if file["promise"]["notion"] != "robust":  # which may speak of all combinations
@@ -271,11 +272,12 @@ def people_of(file: dict[str, Any]) -> People:
     return found
 
 
-def counted(noise: dict[str, Any], cells: int) -> tuple[list[list[int]], int]:
+def counted(noise: dict[str, Any], cells: int, sizes: list[int]) -> tuple[list[list[int]], int]:
     """N[s][x] for all x with noisy counts, and what one person weighs in them.
 
-    Counts of all combinations are moved to the nearest ones that are not negative and of as many people as there are. A
-    secret that does not show through the noise (two standard deviations) is taken to go with x as everybody does.
+    Where all of up to 4,096 combinations have noisy counts, each is estimated. Counts of more are moved to the nearest
+    ones that are not negative and of as many people as there are. A secret that does not show through the noise (two
+    standard deviations) is taken to go with x as everybody does.
     """
     counts, people, all_told = noise["counts"], noise["people"], noise["combinations"] is None
     sums, noisy = [sum(row) for row in counts], 32 * cells if all_told else 0
@@ -285,12 +287,91 @@ def counted(noise: dict[str, Any], cells: int) -> tuple[list[list[int]], int]:
     if all_told:
         totals = [n // 1024 for n in moved(sums, people)]
         totals[totals.index(max(totals))] += people - sum(totals)
-        N = [moved(row, total) for row, total in zip(counts, totals, strict=True)]
+        scale = 2.0 / noise["epsilon"]
+        N = (
+            estimated(counts, totals, sizes, 2.0 * scale * scale)
+            if cells <= 4096
+            else [moved(row, total) for row, total in zip(counts, totals, strict=True)]
+        )
     if not faint:
         return N, 1024
     parts, all_others = min(people, 2**20), [sum(N[s][x] for s in {*range(len(N))} - faint) for x in range(cells)]
     weight = [max(1, max(1, sum(N[s]) // 1024) * parts // people) if s in faint else parts for s in range(len(N))]
     return [[weight[s] * n for n in (all_others if s in faint else N[s])] for s in range(len(N))], 1024 * parts
+
+
+def lean(y: list[float], variance: float, expected: list[float]) -> list[float]:
+    """What noisy counts say of numbers of people, of which so many are expected: a mean, weighted by variances.
+
+    How far people differ from what is expected is learned from all that are expected to be about as many.
+    """
+    off, beyond, squares = [a - e for a, e in zip(y, expected, strict=True)], [0.0] * 5, [0.0] * 5
+    classes = [sum(e >= variance * border for border in (1 / 16, 1 / 4, 1, 4)) for e in expected]
+    for e, o, k in zip(expected, off, classes, strict=True):
+        beyond[k] += o * o - variance - e
+        squares[k] += e * e
+    spread = [max(0.0, b) / e if e > 0 else 0.0 for b, e in zip(beyond, squares, strict=True)]
+    people = [e + spread[k] * e * e for e, k in zip(expected, classes, strict=True)]
+    return [max(e / 16, e + o * (w / (w + variance))) for e, o, w in zip(expected, off, people, strict=True)]
+
+
+def added(numbers: Iterable[float]) -> float:
+    """Their sum, rounded after each of them, as on every other machine: sum() rounds less often."""
+    return reduce(add, numbers, 0.0)
+
+
+def estimated(counts: list[list[int]], totals: list[int], sizes: list[int], noise: float) -> list[list[int]]:
+    """N[s][x] in units of 1/1024 person for all x: single columns, pairs, and cells lean to what those before expect.
+
+    The same numbers to the last bit as those of distribution/estimate.py, which says what they are.
+    """
+    codes, cells, rows = list(product(*map(range, sizes))), math.prod(sizes), len(counts)
+    people, total, y = float(sum(totals)), [float(max(1, n)) for n in totals], [list(map(float, row)) for row in counts]
+    alls = [float(sum(own)) for own in zip(*counts, strict=True)]
+    places: dict[Numbers, list[int]] = {(j,): [x[j] for x in codes] for j in range(len(sizes))}
+    places |= {(i, j): [x[i] * sizes[j] + x[j] for x in codes] for i, j in combinations(range(len(sizes)), 2)}
+
+    def sums(own: Numbers, weights: list[float]) -> list[float]:
+        found = [0.0] * math.prod(sizes[j] for j in own)
+        for place, weight in zip(places[own], weights, strict=True):
+            found[place] += weight
+        return found
+
+    def variance(own: Numbers, rows: int) -> float:
+        return noise * (rows * (cells // math.prod(sizes[j] for j in own)))
+
+    def to_sums(own: Numbers, weights: list[float], target: list[float], now: list[float]) -> list[float]:
+        factor = [t / n for t, n in zip(target, now, strict=True)]
+        return [weight * factor[place] for place, weight in zip(places[own], weights, strict=True)]
+
+    alone = []
+    for j, size in enumerate(sizes):
+        table = lean(sums((j,), alls), variance((j,), rows), [people / size] * size)
+        scale = people / added(table)
+        alone.append([a * scale for a in table])
+    own = [
+        [lean(sums((j,), row), variance((j,), 1), [n * a / people for a in alone[j]])
+         for row, n in zip(y, total, strict=True)]
+        for j in range(len(sizes))
+    ]  # fmt: skip
+    pairs = {}
+    for i, j in combinations(range(len(sizes)), 2):
+        expected = [a * b / people for a in alone[i] for b in alone[j]]
+        pairs[i, j] = lean(sums((i, j), alls), variance((i, j), rows), expected)
+    found = [[n / cells] * cells for n in total]
+    for _ in range(4):
+        for pair, target in pairs.items():
+            now = sums(pair, [added(column) for column in zip(*found, strict=True)])
+            found = [to_sums(pair, row, target, now) for row in found]
+        for j in range(len(sizes)):
+            found = [to_sums((j,), row, own[j][s], sums((j,), row)) for s, row in enumerate(found)]
+    found = [lean(a, noise, row) for a, row in zip(y, found, strict=True)]
+    for j in range(len(sizes)):
+        now_by = [sums((j,), row) for row in found]
+        target_by = [lean(sums((j,), a), variance((j,), 1), now) for a, now in zip(y, now_by, strict=True)]
+        found = [to_sums((j,), *each) for each in zip(found, target_by, now_by, strict=True)]
+    scales = [n / added(row) for n, row in zip(total, found, strict=True)]
+    return [[max(1, math.floor(a * k * 1024)) for a in row] for row, k in zip(found, scales, strict=True)]
 
 
 def moved(counts: list[int], total: int) -> list[int]:

@@ -280,7 +280,72 @@
     });
   }
 
-  function counted(noise, cells) {  // N[s][x], and what one person weighs
+  // How many people there are, by noisy counts y of which e are expected: the same numbers to the last bit as those of
+  // publishing/check.py, since +, -, *, / are rounded alike everywhere and sums are taken in the same order.
+  const added = (numbers) => { let found = 0; for (const one of numbers) found += one; return found; };
+  function lean(y, variance, expected) {
+    const off = y.map((a, i) => a - expected[i]);
+    const of = expected.map((e) => [1 / 16, 1 / 4, 1, 4].filter((border) => e >= variance * border).length);
+    const beyond = [0, 0, 0, 0, 0], squares = [0, 0, 0, 0, 0];
+    expected.forEach((e, i) => {
+      beyond[of[i]] += off[i] * off[i] - variance - e;
+      squares[of[i]] += e * e;
+    });
+    const spread = beyond.map((b, k) => (squares[k] > 0 ? Math.max(0, b) / squares[k] : 0));
+    return expected.map((e, i) => {
+      const people = e + spread[of[i]] * e * e;
+      return Math.max(e / 16, e + off[i] * (people / (people + variance)));
+    });
+  }
+
+  function estimated(counts, all, sizes, noise) {  // N[s][x] in units of 1/1024 person
+    const codes = product(sizes), cells = codes.length, rows = counts.length, people = Number(sum(all));
+    const total = all.map((n) => Math.max(1, Number(n))), y = counts.map((row) => row.map(Number));
+    const everybody = codes.map((_, x) => Number(sum(counts.map((row) => row[x]))));
+    const one = range(sizes.length).map((j) => ({size: sizes[j], place: codes.map((x) => x[j])}));
+    const two = range(sizes.length).flatMap((i) => range(sizes.length).slice(i + 1).map((j) => (
+      {i, j, size: sizes[i] * sizes[j], place: codes.map((x) => x[i] * sizes[j] + x[j])})));
+    const sums = (table, weights) => {
+      const found = new Array(table.size).fill(0);
+      table.place.forEach((place, x) => { found[place] += weights[x]; });
+      return found;
+    };
+    const variance = (table, times) => noise * (times * (cells / table.size));
+    const toSums = (table, weights, target, now) => {
+      const factor = target.map((t, i) => t / now[i]);
+      return weights.map((weight, x) => weight * factor[table.place[x]]);
+    };
+    const alone = one.map((table) => {
+      const found = lean(sums(table, everybody), variance(table, rows), new Array(table.size).fill(people / table.size));
+      const scale = people / added(found);
+      return found.map((a) => a * scale);
+    });
+    const own = one.map((table, j) => y.map((row, s) => (
+      lean(sums(table, row), variance(table, 1), alone[j].map((a) => total[s] * a / people)))));
+    const pairs = two.map((table) => lean(sums(table, everybody), variance(table, rows),
+      alone[table.i].flatMap((a) => alone[table.j].map((b) => a * b / people))));
+    let found = total.map((n) => new Array(cells).fill(n / cells));
+    for (let sweep = 0; sweep < 4; sweep += 1) {
+      two.forEach((table, k) => {
+        const now = sums(table, range(cells).map((x) => added(found.map((row) => row[x]))));
+        found = found.map((row) => toSums(table, row, pairs[k], now));
+      });
+      one.forEach((table, j) => { found = found.map((row, s) => toSums(table, row, own[j][s], sums(table, row))); });
+    }
+    found = found.map((row, s) => lean(y[s], noise, row));
+    one.forEach((table) => {
+      found = found.map((row, s) => {
+        const now = sums(table, row);
+        return toSums(table, row, lean(sums(table, y[s]), variance(table, 1), now), now);
+      });
+    });
+    return found.map((row, s) => {
+      const scale = total[s] / added(row);
+      return row.map((a) => BigInt(Math.max(1, Math.floor(a * scale * 1024))));
+    });
+  }
+
+  function counted(noise, cells, sizes) {  // N[s][x], and what one person weighs
     const {counts, people} = noise, told = noise.combinations === null, [e, parts] = fraction(number(noise.epsilon));
     const faint = counts.map((row) => {
       const n = sum(row);
@@ -292,7 +357,9 @@
       const totals = moved(counts.map(sum), people).map((n) => n / 1024n);
       const largest = totals.reduce((best, n, s) => (n > totals[best] ? s : best), 0);
       totals[largest] += people - sum(totals);
-      N = counts.map((row, s) => moved(row, totals[s]));
+      const scale = 2 / number(noise.epsilon);
+      N = cells <= 4096 ? estimated(counts, totals, sizes, 2 * scale * scale)
+        : counts.map((row, s) => moved(row, totals[s]));
     }
     if (!faint.includes(true)) return [N, 1024n];
     const size = people < 1048576n ? people : 1048576n, least = (n) => (n > 1n ? n : 1n);
@@ -320,7 +387,7 @@
     need(typeof noise.declared === "boolean" && number(noise.choosing, 50) >= 0, "what chose the columns is not told");
     checkNoise(counts.flat().map(Number), noise, Number(people));
     need(listed === null || range(cells).every((i) => counts.some((row) => row[i] > 0n)), "a combination is told that nobody has");
-    const [N, unit] = counted(noise, cells), atLeast = file.at_least * unit;
+    const [N, unit] = counted(noise, cells, sizes), atLeast = file.at_least * unit;
     const found = codes.map((x, i) => ({x, N: N.map((row) => row[i])}));
     const follow = found.filter((one) => sum(one.N) >= (atLeast > 1n ? atLeast : 1n)).map((one) => String(one.x)).sort();
     const values = step.values.map(String).sort();

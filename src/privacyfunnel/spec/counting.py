@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from privacyfunnel.spec.of_fit import OfFit
@@ -42,9 +43,9 @@ def noise_of_fill(spec: OfFit) -> float:
     return (USUAL_EPSILON if spec.private is None else spec.private) - (noise_of(spec) or 0.0)
 
 
-def threshold_of(spec: OfFit) -> int:
-    """The least number of people who have a combination of values; 0 for any."""
+def threshold_of(spec: OfFit, combinations: float = math.inf) -> int:
+    """The least number of people who have one of so many combinations of values; 0 for any."""
     if spec.at_least is not None:
         return spec.at_least
-    each = [usual_threshold(kind_of(kind), spec.confidence) for kind in spec.kinds]
+    each = [usual_threshold(kind_of(kind), spec.confidence, combinations) for kind in spec.kinds]
     return 0 if spec.exact_fit else min(each)

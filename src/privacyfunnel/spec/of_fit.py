@@ -43,8 +43,8 @@ class OfFit(OfPromise):
     at_least: Annotated[
         PositiveCount | None,
         Key(
-            "Read combinations of values that fewer people have as the nearest other (default: 10; none for srlip, "
-            "srldp, confidence and exact-fit).",
+            "Read combinations of values that fewer people have as the nearest other. The default is none; it is 10 "
+            "for private fits with more than 4,096 combinations, but for srlip, srldp and confidence.",
             "advanced", "a number of people from 1 on", (10,), label="Frequency threshold",
         ),
     ] = None  # fmt: skip

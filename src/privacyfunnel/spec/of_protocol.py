@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -106,7 +107,8 @@ def _of_cells(protocol: Protocol) -> dict[str, Any]:
     noise, least = protocol.noise, protocol.at_least
     if noise is None:
         return {"exact_fit": True, "at_least": least or None, "insist": False}
-    usual = usual_threshold(type(protocol.notion), protocol.notion.confidence)
+    combinations = math.prod(len(column) for column in protocol.columns)
+    usual = usual_threshold(type(protocol.notion), protocol.notion.confidence, combinations)
     if protocol.fill is not None and protocol.spent is not None:
         fill = {"fill": protocol.fill.names or ("rest",), "ranges": None if protocol.fill.numbers else True}
         return {**fill, "private": protocol.spent.epsilon, "insist": is_insisted(protocol), "at_least": least or None}

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from htmltools import Tag, tags
 from shiny import ui
 
+from privacyfunnel.distribution.estimate import MOST_LISTED
 from privacyfunnel.promises.belief import Belief
 from privacyfunnel.promises.confidence import KINDS_OF_SETS, words_for
 from privacyfunnel.promises.notion import Notion
@@ -19,7 +20,7 @@ from privacyfunnel.studio.more import more_part
 from privacyfunnel.studio.page import section
 from privacyfunnel.studio.protecting import EPSILONS, EXACT, THRESHOLDS
 from privacyfunnel.studio.reopening import CONFIDENCES, Start
-from privacyfunnel.tables.frequency_threshold import usual_threshold
+from privacyfunnel.tables.frequency_threshold import USUAL, can_have_threshold
 from privacyfunnel.tables.private_counts import USUAL_EPSILON
 
 SLIDER = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0)
@@ -119,13 +120,14 @@ def noises() -> dict[str, str]:
 
 def thresholds() -> dict[str, str]:
     """The frequency thresholds, by the number of people as text."""
-    return {str(people): f"{people} people" if people > 1 else "1 person (no threshold)" for people in THRESHOLDS}
+    usual = f"1 person (no threshold; {USUAL} people with more than {MOST_LISTED:,} combinations)"
+    return {str(people): f"{people} people" if people > 1 else usual for people in THRESHOLDS}
 
 
 def threshold_part(notion: str, confidence: str) -> Tag | None:
     """That a promise goes without a threshold, if it does."""
     sure = float(confidence) if confidence else None
-    return None if usual_threshold(kind_named(notion) or Notion, sure) else tags.p(NO_THRESHOLD, class_="meta")
+    return None if can_have_threshold(kind_named(notion) or Notion, sure) else tags.p(NO_THRESHOLD, class_="meta")
 
 
 def chance_part(start: Start | None = None) -> Tag:

@@ -10,14 +10,14 @@ from privacyfunnel.promises.notion import Notion
 from privacyfunnel.tables.counting import Counted
 from privacyfunnel.tables.fitting import Wishes
 from privacyfunnel.tables.for_steward import ForSteward
-from privacyfunnel.tables.frequency_threshold import USUAL, usual_threshold
+from privacyfunnel.tables.frequency_threshold import USUAL, can_have_threshold, usual_where_any
 from privacyfunnel.tables.private_counts import USUAL_EPSILON
 from privacyfunnel.tables.too_fine import fineness
 
 EPSILONS = (0.1, 0.5, USUAL_EPSILON, 2.0)
 """The ε₀ to choose from: from noise that a table of a few thousand rows hardly bears to noise that few tables feel."""
 THRESHOLDS = (1, 5, USUAL, 20, 50)
-"""The frequency thresholds that statistical offices use, and none."""
+"""The frequency thresholds that statistical offices use; 1: the usual one, which is none where combinations are few."""
 EXACT = "exact"
 """The choice of exact counts."""
 
@@ -29,14 +29,14 @@ class Protection:
     private: float | None
     """ε₀; None: not at all, the counts are exact."""
     at_least: int
-    """The frequency threshold; 0: none."""
+    """The frequency threshold; 1: the usual one, 0: none, whatever is usual."""
     insist: bool = False
     """Whether many people may be read as having another combination of values."""
 
     @classmethod
     def usual(cls, promise: Notion) -> Protection:
         """That of the command line."""
-        return cls(USUAL_EPSILON, usual_threshold(type(promise), promise.confidence))
+        return cls(USUAL_EPSILON, int(can_have_threshold(type(promise), promise.confidence)))
 
     @classmethod
     def chosen(
@@ -47,7 +47,7 @@ class Protection:
         thresholds = {str(people): people for people in THRESHOLDS}
         if private not in epsilons or at_least not in thresholds:
             raise InvalidInput("choose how the protocol is protected, and a frequency threshold, from the lists")
-        there = usual_threshold(kind, float(confidence) if confidence else None) > 0
+        there = can_have_threshold(kind, float(confidence) if confidence else None)
         return cls(epsilons[private], thresholds[at_least] if there else 0, insist)
 
 
@@ -80,9 +80,10 @@ class Counts:
             return self._used[protection]
 
     def _made(self, protection: Protection) -> Counted:
-        epsilon = protection.private
+        epsilon, least = protection.private, protection.at_least
         if epsilon is None:
-            return self.exact.safely(None, at_least=protection.at_least, insist=protection.insist)
+            return self.exact.safely(None, at_least=least if least > 1 else 0, insist=protection.insist)
         if epsilon not in self._noisy:
             self._noisy[epsilon] = self.exact.safely(epsilon, insist=True)
-        return self._noisy[epsilon].at_threshold(protection.at_least, protection.insist)
+        usual = usual_where_any(self.exact.joint.combinations)
+        return self._noisy[epsilon].at_threshold(usual if least == 1 else least, protection.insist)

@@ -13,7 +13,7 @@ from privacyfunnel.publishing.details import slug_of
 from privacyfunnel.recipes.recipe import Recipe
 from privacyfunnel.recipes.to_toml import to_text
 from privacyfunnel.spec import as_keywords, as_toml
-from privacyfunnel.spec.counting import noise_of, threshold_of
+from privacyfunnel.spec.counting import noise_of
 from privacyfunnel.spec.form import texts_of, without_empty
 from privacyfunnel.spec.grammar import number_text
 from privacyfunnel.spec.of_steps import ReportSpec
@@ -22,7 +22,6 @@ from privacyfunnel.studio.others import OWN, others, said_by
 from privacyfunnel.studio.protecting import EPSILONS, EXACT, THRESHOLDS, Protection
 from privacyfunnel.studio.wishing import BINS, EACH, TOP, Cut
 from privacyfunnel.tables.fitting import Wishes
-from privacyfunnel.tables.frequency_threshold import USUAL
 from privacyfunnel.tables.private_counts import USUAL_EPSILON
 
 CONFIDENCES = (0.9, 0.95, 0.99)
@@ -45,7 +44,7 @@ class Start:
     confidence: str = ""
     within: str = ""
     private: str = f"{USUAL_EPSILON:g}"
-    at_least: str = str(USUAL)
+    at_least: str = str(THRESHOLDS[0])
     second: str = ""
     """Another secret, with a promise of its own."""
     second_epsilon: float = 0.5
@@ -80,7 +79,7 @@ def start_of(recipe: Recipe) -> Start:
     second = more[0] if more else ""
     epsilon, of_second, levels = _levels(fit.epsilon, first, second)
     levels, beliefs = ("", levels) if "most" in kind.required() else (levels, "")
-    noise, least = noise_of(fit), threshold_of(fit) or (1 if fit.exact_fit else USUAL)
+    noise, least = noise_of(fit), fit.at_least or THRESHOLDS[0]
     return Start(
         first,
         tuple(fit.named) if fit.named is not None else None,
@@ -158,7 +157,11 @@ def recipe_text(
     """What was chosen, as a recipe that does it again, for a table that lies beside it."""
     asked: dict[str, Any] = {"table": table, "secret": secret, "columns": attributes, **_said(promise)}
     asked |= {"exact_fit": protection.private is None, "private": protection.private, "insist": protection.insist}
-    asked |= {"at_least": protection.at_least or None, "objective": objective, "time_limit": time_limit}
+    asked |= {
+        "at_least": protection.at_least if protection.at_least > 1 else None,
+        "objective": objective,
+        "time_limit": time_limit,
+    }
     asked |= {"bins": wishes.bins, "top": wishes.top, "dates": wishes.dates}
     asked |= {"group": wishes.groups, "missing": tuple(wishes.missing)}
     spec = as_keywords.said(Spec, **without_empty(asked)).spec()

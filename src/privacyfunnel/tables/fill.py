@@ -36,6 +36,8 @@ RANGES = 16
 """Of a filled column of numbers, of about equal counts; each is counted in some parts."""
 MOST_LABELS = 500
 """Of a filled column of texts: the others are one value."""
+FEWEST = 20
+"""Rows for each value, on average, of a column of very many texts: with fewer, its values name people."""
 MOST_DECIMALS = 6
 """Numbers with more digits behind the point are measurements: they are written with so many."""
 NEAR = 1e-6
@@ -93,13 +95,21 @@ def with_fill(
 def _columns(source: Source, names: Sequence[str], missing: tuple[str, ...], rest: bool) -> list[Column]:
     """How each column is read: numbers by ranges, texts by their most frequent values."""
     fitted = fit_columns(source, names, Wishes(missing=missing)) if names else ()
-    rough = [one.column for one in fitted if not (rest and one.identifier)]
+    rough = [one.column for one in fitted if not (rest and (one.identifier or _too_fine(source, one.column)))]
     names = [column.name for column in rough]
     finer = {column.name: RANGES for column in rough if column.kind == "bins"}
     more = {column.name: MOST_LABELS for column in rough if column.other}
     if not finer and not more:
         return rough
     return [_own_values(one, source) for one in fit_columns(source, names, Wishes(finer, more, missing=missing))]
+
+
+def _too_fine(source: Source, column: Column) -> bool:
+    """Whether so few rows share a value of a column of texts that its list of values would name people."""
+    if not column.other:
+        return False
+    rows, (distinct,) = source.distinct([column.name])
+    return distinct * FEWEST > rows
 
 
 def _finer(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from privacyfunnel.distribution.estimate import MOST_LISTED
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.noise import Noise, noisy_joint, with_at_least
 from privacyfunnel.errors import TooManyReadAsOthers
@@ -23,12 +24,23 @@ SURE = 2.0
 """Standard errors beside an estimate, as is common: it is as far off in one case of twenty."""
 
 
-def usual_threshold(kind: type[Notion], confidence: float | None) -> int:
-    """The threshold unless somebody chooses otherwise; 0 for promises that speak of every combination as it is.
+def usual_threshold(kind: type[Notion], confidence: float | None, combinations: float = math.inf) -> int:
+    """The threshold of a private fit unless somebody chooses otherwise: none where so few combinations can be listed.
 
-    Those are promises about attackers who know columns, and those about a population, with a confidence.
+    There is none either for promises that speak of every combination as it is: those about attackers who know columns,
+    and those about a population, with a confidence.
     """
-    return 0 if confidence is not None or "known" in kind.parameters() else USUAL
+    return usual_where_any(combinations) if can_have_threshold(kind, confidence) else 0
+
+
+def usual_where_any(combinations: float) -> int:
+    """The same for promises that can have one."""
+    return USUAL if combinations > MOST_LISTED else 0
+
+
+def can_have_threshold(kind: type[Notion], confidence: float | None) -> bool:
+    """Whether a promise does not speak of every combination as it is."""
+    return confidence is None and "known" not in kind.parameters()
 
 
 @dataclass(frozen=True)

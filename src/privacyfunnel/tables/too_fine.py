@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.distribution.column import OTHER, Column
+from privacyfunnel.distribution.estimate import UNIT
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.distribution.noise import UNIT, noisy_joint
+from privacyfunnel.distribution.noise import noisy_joint
 from privacyfunnel.numeric.information import entropy
 from privacyfunnel.numeric.rows import unique_rows
 from privacyfunnel.typing import Integers, Vector
