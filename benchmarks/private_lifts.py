@@ -39,7 +39,7 @@ TABLES = {
                                    "max_glu_serum"]),
 }  # fmt: skip
 SETTINGS = tuple(os.environ.get("FUNNEL_SETTINGS", "compas:4,adult:4,dutch_census2001:4,diabetes130:4").split(","))
-"""Table and number of columns; with more of them most people are read as others, and `fit` refuses."""
+"""Table and number of columns; with more of them than 4,096 combinations many people are read as others."""
 
 
 def run() -> list[dict[str, object]]:
@@ -54,6 +54,7 @@ def measured(name: str, columns: str) -> Iterator[dict[str, object]]:
     from privacyfunnel.protocols.own_table import own_table
     from privacyfunnel.tables.counting import count_table
     from privacyfunnel.tables.fitting import Wishes
+    from privacyfunnel.tables.frequency_threshold import usual_where_any
 
     secret, attributes = TABLES[name]
     counted = count_table(DATA / f"{name}.csv.gz", secret, attributes[: int(columns)], wishes=Wishes(missing="?"))
@@ -64,7 +65,7 @@ def measured(name: str, columns: str) -> Iterator[dict[str, object]]:
         for fit in range(FITS):
             about: dict[str, object] = {"table": f"{name}, {columns} columns", "ε": epsilon, "exact fit": exact}
             try:
-                noisy = counted.safely(1.0, at_least=10).joint
+                noisy = counted.safely(1.0, at_least=usual_where_any(counted.joint.combinations)).joint
             except TooManyReadAsOthers:
                 yield {**about, "aim": "refused: too many would be read as others"}
                 break

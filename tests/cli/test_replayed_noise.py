@@ -219,7 +219,20 @@ BOTH = [
 ]
 CHANGED = [*BOTH, "--set", "after=FOLDER/then.json", "--set", "was=FOLDER/was.csv", "--set", "person=id"]
 READ = ["--private", "8", "--secret", "state", "--columns", "town,age,day", "--epsilon", "0.5", "--set", "at-least=1"]
-READ += ["--set", "bins=age=0,50,100", "--set", "top=town=2", "--set", "dates=day=year", "--set", "missing=NA"]
+READ += [
+    "--set",
+    "unit=row",
+    "--set",
+    "written=age=point",
+    "--set",
+    "bins=age=0,50,100",
+    "--set",
+    "top=town=2",
+    "--set",
+    "dates=day=year",
+    "--set",
+    "missing=NA",
+]
 KEPT = {
     "plain": DECLARED,
     "every combination": [
