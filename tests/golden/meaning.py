@@ -57,7 +57,7 @@ LEFT_OUT = {
     *("seconds", "at", "versions"),  # times
     *("output", "protocol", "report", "recipe", "domain", "template", "ledger"),  # files
     *("digest", "sha256", "bytes", "head", "drawing", "protocol_digest", "follows", "records", "log"),  # digests
-    *("how", "found_by", "known_costs", "side_channel", "stopped"),  # the way of a search, and what it found while it had time
+    *("how", "found_by", "known_costs", "side_channel", "stopped"),  # what a search did and found while it had time
     *("worst_output", "worst_lift", "worst_column", "average_bias", "variant"),  # one of many that are alike
     *("p_value", "likely", "covariance", "right", "accuracy_error", "on_the_table"),  # of chance
 }
