@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from privacyfunnel.advice.merging import coarsen
     from privacyfunnel.attacks.attack import attack
     from privacyfunnel.attacks.repetition import repeated
+    from privacyfunnel.cli.releasing import release
     from privacyfunnel.distribution.joint import Joint
     from privacyfunnel.distribution.model import Model
     from privacyfunnel.errors import PrivacyFunnelError
