@@ -114,11 +114,14 @@ def _of_cells(protocol: Protocol) -> dict[str, Any]:
         return {"exact_fit": True, "at_least": least or None, "insist": False}
     combinations = math.prod(len(column) for column in protocol.columns)
     usual = usual_threshold(type(protocol.notion), protocol.notion.confidence, combinations)
+    told = {
+        "insist": is_insisted(protocol),
+        "at_least": least or (1 if usual else None),
+    }  # or it would be the usual one
     if protocol.fill is not None and protocol.spent is not None:
         fill = {"fill": protocol.fill.names or ("rest",), "ranges": None if protocol.fill.numbers else True}
-        return {**fill, "private": protocol.spent.epsilon, "insist": is_insisted(protocol), "at_least": least or None}
-    told = {"private": noise.epsilon, "delta": noise.delta or None, "insist": is_insisted(protocol)}
-    return told | {"at_least": least or (1 if usual else None)}  # or there would be the usual one
+        return {**fill, **told, "private": protocol.spent.epsilon}
+    return {**told, "private": noise.epsilon, "delta": noise.delta or None}
 
 
 COUNTS: dict[Kind, Callable[[Protocol], dict[str, Any]]] = {
