@@ -36,6 +36,8 @@ pf_read <- function(path) {
   step <- file$chain[[1]]
   if (!identical(step$step, "channel"))
     stop("this protocol does not list its channel (", step$step, "); ask funnel estimate", call. = FALSE)
+  if (length(file$chain) > 1)
+    stop("this protocol has filled columns, which are not read here; ask funnel estimate about the kept ones", call. = FALSE)
   block <- .pf_block(step)
   structure(list(objective = file$objective, people = file$people, noise = file$noise, block = block,
                  attributes = block$attributes), class = "pf_protocol")
