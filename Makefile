@@ -32,8 +32,11 @@ $(READY): $(TRIED)
 	$(BIN)/python -m tools.compiling
 	touch $(READY)
 
+DEMO := build/demo
 demo: $(TRIED)
-	$(BIN)/funnel demo
+	rm -rf $(DEMO)
+	$(BIN)/funnel demo --folder $(DEMO)
+	$(BIN)/funnel release $(DEMO)/people.csv --secret obese --epsilon 0.5 -o $(DEMO)/open
 
 # Modules are compiled once, and not by each of the processes that tests start, whatever the environment says.
 export PYTHONDONTWRITEBYTECODE :=

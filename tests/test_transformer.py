@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import privacyfunnel as pf
-from privacyfunnel.errors import InvalidInput, InvalidPromise, InvalidTable, UnseenValues
+from privacyfunnel.errors import InvalidInput, InvalidTable, UnseenValues
 from privacyfunnel.proof.certificate import audit_publicly
 from privacyfunnel.transformer import SECRET
 
@@ -203,7 +203,7 @@ def test_a_promise_may_be_given_itself():
         ({"weights": {"nowhere": 2.0}}, InvalidInput),
         ({"objective": "information", "weights": {"town": 2.0}}, InvalidInput),
         ({"notion": "alip"}, InvalidInput),
-        ({"epsilon": -1}, InvalidPromise),
+        ({"epsilon": -1}, InvalidInput),
         ({"output": "text"}, InvalidInput),
         ({"unseen": "guess"}, InvalidInput),
         ({"secret": "nowhere"}, InvalidInput),
@@ -213,6 +213,68 @@ def test_parameters_that_make_no_sense_are_refused_when_fitting(parameters, erro
     frame, _ = people(50)
     with pytest.raises(error):
         funnel(**parameters).fit(frame[ATTRIBUTES], frame["ill"])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"epsilon": -1}, "epsilon should be a number from 0 on"),
+        ({"epsilon": {"ill": -1}}, "epsilon.ill should be a number from 0 on"),
+        ({"epsilon": None}, "lip needs epsilon: pass the promise itself as notion"),
+        ({"notion": "alip"}, "alip needs lower and upper: pass the promise itself as notion"),
+        ({"notion": 3}, "notion should be a kind of promise"),
+        ({"notion": "hope"}, "notion is one of ldp, lip, "),
+        ({"known": 2}, "notion lip takes no known, which is for srlip, srldp: leave it out"),
+        ({"objective": "beauty"}, "objective should be faithful or information"),
+        ({"weights": {"town": -1}}, "weights.town should be for each column a number"),
+        ({"objective": "information", "weights": {"town": 2}}, "weights is for objective faithful"),
+        ({"bins": 0}, "bins.age should be for each column a number of ranges"),
+        ({"bins": {"age": "wide"}}, "bins.age should be for each column a number of ranges"),
+        ({"top": {"town": 0}}, "top.town should be for each column a positive whole number"),
+        ({"dates": {"town": "week"}}, "dates.town should be for each column year, month or day"),
+        ({"missing": [7]}, "missing should be texts"),
+        ({"domain": "people.json"}, "domain cannot be combined with bins: the domain file says how columns are read"),
+        ({"private": 0}, "private: "),
+        ({"at_least": -1}, "at_least should be a number of people from 1 on"),
+        ({"notion": "srlip", "known": 1, "at_least": 5}, "notion cannot be combined with at_least: attackers"),
+        ({"notion": pf.robust(pf.LIP(0.5), 0.9), "at_least": 5}, "confidence cannot be combined with at_least"),
+        ({"gap": 0}, "gap should be a positive number"),
+        ({"time_limit": -1}, "time_limit should be a number of seconds from 0 on"),
+        ({"exact": "town"}, "exact should be names of columns"),
+        ({"insist": "yes"}, "insist should be true or false"),
+        ({"model": True, "gap": 0.1}, "model cannot be combined with gap"),
+        ({"model": True, "exact": ["town"]}, "model cannot be combined with exact: it finds its own protocol"),
+        ({"unseen": "guess"}, "unseen should be refuse or draw"),
+        ({"random_state": "x"}, "random_state should be a whole number"),
+    ],
+    ids=repr,
+)
+def test_parameters_are_refused_in_the_words_of_every_other_form_by_their_names_here(parameters, words):
+    frame, _ = people(50)
+    with pytest.raises(InvalidInput) as refused:
+        funnel(**parameters).fit(frame[ATTRIBUTES], frame["ill"])
+    assert str(refused.value).startswith(words)
+
+
+def test_numbers_of_numpy_are_numbers():
+    frame, _ = people(200)
+    own = {"epsilon": np.float32(0.25), "bins": {"age": np.array([18, 50, 90])}, "at_least": np.int64(2)}
+    fitted = funnel(**own, time_limit=np.int64(20), insist=np.True_, random_state=np.int64(1)).fit(
+        frame[ATTRIBUTES], frame["ill"]
+    )
+    assert fitted.protocol_.notion == pf.LIP(0.25)
+
+
+def test_levels_of_values_are_found_by_the_values_themselves():
+    frame, _ = people(200)
+    fitted = funnel(epsilon={0: 0.1, 1.0: 0.5}).fit(frame[ATTRIBUTES], (frame["ill"] == "yes").astype(int))
+    assert fitted.protocol_.notion.levels == ((0, 0.1), (1.0, 0.5))
+
+
+def test_limits_on_belief_are_asked_for_by_their_name():
+    frame, _ = people(200)
+    limited = pf.PrivacyFunnel("belief", {"yes": 0.8}).fit(frame[["town"]], frame["ill"])
+    assert limited.protocol_.notion.words() == pf.Belief({"yes": 0.8}).words()
 
 
 def test_values_that_were_not_there_when_fitting_are_refused_or_drawn():

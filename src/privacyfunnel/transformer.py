@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 import pyarrow as pa
@@ -15,9 +15,17 @@ from privacyfunnel.distribution.raw import is_numeric
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import InvalidInput, InvalidTable, MissingExtra
 from privacyfunnel.optimiser.optimise import optimise
+from privacyfunnel.promises.by_value import text_of
 from privacyfunnel.promises.notion import Notion
-from privacyfunnel.promises.notions import KINDS, notion_from
+from privacyfunnel.promises.notions import kind_named
 from privacyfunnel.protocols.protocol import Objective, Protocol
+from privacyfunnel.spec import as_keywords
+from privacyfunnel.spec.form import without_empty
+from privacyfunnel.spec.of_fit import USUAL_OBJECTIVE
+from privacyfunnel.spec.of_protocol import DOMAIN, asked_by
+from privacyfunnel.spec.of_steps import SanitiseSpec
+from privacyfunnel.spec.promising import kind_of, takes
+from privacyfunnel.spec.spec import Spec
 from privacyfunnel.tables.by_step import sanitiser_of
 from privacyfunnel.tables.counting import count_table
 from privacyfunnel.tables.cutting import Bins
@@ -40,6 +48,8 @@ try:
 except ImportError:
     raise MissingExtra("scikit-learn (1.6 or later)", "sklearn") from None
 
+CALLED = {"weight": "weights", "keep_exact": "exact", "exact_fit": "private=None"}
+"""Keys that have another name here, that of pf.optimise, and what says that a fit is exact."""
 SECRET = "the secret"
 """The column that holds y beside those of X."""
 
@@ -143,8 +153,7 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
         """Find the best protocol for the rows of X and their secret."""
         if self.output not in ("values", "codes"):
             raise InvalidInput(f"output is 'values' or 'codes', not {self.output!r}")
-        if self.unseen not in ("refuse", "draw"):
-            raise InvalidInput(f"unseen is 'refuse' or 'draw', not {self.unseen!r}")
+        as_keywords.said(SanitiseSpec, {"seed": "random_state"}, unseen=self.unseen, seed=self.random_state).spec()
         table = self._read(X, reset=True)
         secrets = self._secrets
         if not secrets and _is_frame(y) and len(y.columns) > 1:
@@ -156,11 +165,13 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
             table, secrets = table.append_column(secret, self._secret_of(y, table)), [secret]
         attributes = [name for name in table.column_names if name not in secrets]
         wishes = Wishes(self._bins(table, attributes), self.top or {}, self.dates or {}, self.missing)
+        promise = self._promise(self._asked(secrets, wishes))
         counted = count_table(table, secrets, attributes, wishes=wishes, domain=self.domain)
         if self.model:
-            protocol = self._by_model(counted.joint)
+            protocol = fit_wide(counted.joint, promise, self.private, seconds=self.time_limit)
         else:
-            protocol = self._best(counted.safely(self.private, at_least=self.at_least, insist=self.insist).joint)
+            safe = counted.safely(self.private, at_least=self.at_least, insist=self.insist)
+            protocol = self._best(safe.joint, promise)
         check_unseen(protocol, self.unseen)
         self.protocol_ = protocol
         return self
@@ -247,36 +258,41 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
             return []
         return [self.secret] if isinstance(self.secret, str) else list(self.secret)
 
-    def _promise(self) -> Notion:
+    def _asked(self, secrets: Sequence[str], wishes: Wishes) -> Spec:
+        """What the parameters ask for, refused in the same words as on the command line."""
+        keys: dict[str, Any] = {"secret": [list(secrets)], "model": self.model, "exact_fit": self.private is None}
+        if isinstance(self.notion, Notion):
+            keys |= asked_by(self.notion, secrets) or {}
+        else:
+            kind = kind_named(self.notion) if isinstance(self.notion, str) else None
+            level: Any = self.epsilon
+            if isinstance(level, Mapping):
+                level = {text_of(value): one for value, one in level.items()}
+            keys |= {"notion": self.notion, "known": self.known}
+            keys |= {"epsilon": level} if kind is None or takes(kind, "epsilon") else {}
+        keys |= {"bins": wishes.bins, "top": self.top, "dates": self.dates}
+        keys |= {"missing": [self.missing] if isinstance(self.missing, str) else self.missing}
+        keys |= {"domain": DOMAIN if isinstance(self.domain, Domain) else self.domain and str(self.domain)}
+        keys |= {"objective": None if self.objective == USUAL_OBJECTIVE else self.objective, "weight": self.weights}
+        keys |= {"private": self.private, "at_least": self.at_least or None, "insist": self.insist}
+        keys |= {"keep_exact": self.exact, "gap": self.gap, "time_limit": self.time_limit}
+        return as_keywords.said(Spec, CALLED, **without_empty(keys)).spec()
+
+    def _promise(self, asked: Spec) -> Notion:
         if isinstance(self.notion, Notion):
             return self.notion
-        if self.notion not in KINDS:
-            raise InvalidInput(f"notion is one of {', '.join(KINDS)}, or a promise; got {self.notion!r}")
-        kind = KINDS[self.notion]
-        given = {"epsilon": self.epsilon, "known": self.known}
-        used = {name: value for name, value in given.items() if name in kind.parameters() and value is not None}
-        if kind.required() and not set(kind.required()) <= set(used):
-            raise InvalidInput(f"{kind.name} needs {' and '.join(kind.required())}: pass the promise itself as notion")
-        return notion_from({"notion": kind.name} | used)
+        if not asked.promised:
+            needed = " and ".join(kind_of(asked.kinds[0]).required())
+            raise InvalidInput(f"{self.notion} needs {needed}: pass the promise itself as notion")
+        if isinstance(self.epsilon, Mapping) and asked.epsilon is not None:  # values as they are, not as texts
+            asked = asked.model_copy(update={"epsilon": dict(self.epsilon)})
+        return cast(Notion, asked.promise())
 
-    def _best(self, joint: Joint) -> Protocol:
+    def _best(self, joint: Joint, promise: Notion) -> Protocol:
         return optimise(
-            joint, self._promise(), objective=self.objective, weights=self.weights, exact=self.exact, gap=self.gap,
+            joint, promise, objective=self.objective, weights=self.weights, exact=self.exact, gap=self.gap,
             time_limit=self.time_limit,
         )  # fmt: skip
-
-    def _by_model(self, joint: Joint) -> Protocol:
-        given: dict[str, Any] = {
-            "objective": self.objective != "faithful",
-            "weights": self.weights,
-            "exact": self.exact,
-        }
-        given |= {"at_least": self.at_least, "insist": self.insist}
-        for name in (name for name, value in given.items() if value):
-            raise InvalidInput(
-                f"model=True cannot be combined with {name}: a model keeps every cell alike, of everybody"
-            )
-        return fit_wide(joint, self._promise(), self.private, seconds=self.time_limit)
 
     def _codes(self, y: NDArray[np.int32]) -> pa.RecordBatch:
         step = self.protocol_.step

@@ -69,6 +69,7 @@ def test_one_screen_tells_roles_the_promise_and_what_is_next(folder, tmp_path, c
     assert "Kept, in exact arithmetic" in said
     assert "1 columns kept, 5 filled" in said
     assert "ε₀ = 8, δ₀ = 1e-06" in said
+    assert "For you alone: shares of single values in filled columns are off by" in said
     assert "names no publisher" in said
     assert "funnel estimate" in said
     for name in ("wage", "left out", "as asked for", "it is called like the secret"):
@@ -104,8 +105,12 @@ def test_names_with_quotes_commas_and_newlines_are_names(tmp_path, capsys, noise
         code = run([*words, "--columns", "age", "-o", str(tmp_path / "open"), "--json"])
     said = capsys.readouterr()
     assert code == 0, said.err
-    roles = {one["column"]: one["role"] for one in json.loads(said.out)["roles"]}
+    told = json.loads(said.out)
+    roles = {one["column"]: one["role"] for one in told["roles"]}
     assert roles["jo\nb"] == "filled"
+    off = told["steward_only"]["filled"]
+    assert 0 < off["mean_error"] < off["worst_error"] < 1
+    assert off["worst_column"] in roles
     assert load(tmp_path / "open.recipe.toml").fit.fill == ("rest",)
 
 

@@ -168,6 +168,7 @@ def test_the_one_file_check_proves_the_promise_and_names_kept_and_filled_columns
     assert ran.returncode == 0, ran.stdout
     assert "kept      town, age" in ran.stdout
     assert "filled    " in ran.stdout
+    assert "on their tables: not proven, the publisher's word" in ran.stdout
 
 
 def test_the_one_file_check_refuses_a_third_step(protocol, tmp_path, capsys):
@@ -186,7 +187,11 @@ def test_an_audit_says_what_is_kept_and_filled(folder, capsys):
     assert said["filled"] == list(FILLED)
     assert said["everything_published"]["fit"] == pytest.approx(6.0)
     assert run(["audit", str(folder / "protocol.json")]) == 0
-    assert "Filled columns (job, wage" in " ".join(capsys.readouterr().out.split())
+    screen = " ".join(capsys.readouterr().out.split())
+    assert "Filled columns (job, wage" in screen
+    assert said["not_proven"][1].startswith("Not proven, either: that noise of σ = ")
+    assert all(one in screen for one in said["not_proven"])
+    assert all(name in said["not_proven"][1] for name in (*FILLED, "age"))
 
 
 def test_released_rows_are_read_back_and_others_are_refused(folder, protocol, tmp_path):
@@ -211,6 +216,8 @@ def test_a_published_folder_tells_roles_and_passes_its_own_check(folder, tmp_pat
     assert set(fields) == set(protocol_columns(folder))
     assert all(("filled" in words) == (name in FILLED) for name, words in fields.items())
     assert "Filled columns" in page
+    for name in ("README.md", "report.html"):
+        assert "Not proven, either: that noise of" in (tmp_path / "out" / name).read_text(encoding="utf-8")
     assert check.main([str(tmp_path / "out" / "protocol.json")]) == 0
     assert (tmp_path / "out" / "table.csv").read_text("utf-8").count("\n") > 4_000
 

@@ -24,6 +24,8 @@ from privacyfunnel.report.curves import compare
 from privacyfunnel.report.page import report_page
 from privacyfunnel.report.words import LINKING, percent
 from privacyfunnel.tables import private_counts
+from privacyfunnel.tables.fill import with_fill
+from privacyfunnel.tables.sources import open_source
 
 
 def people(n=2_000, seed=0):
@@ -250,10 +252,10 @@ def test_the_commands_of_a_private_fit_make_one_like_it_and_say_that_it_is_anoth
     [
         ({}, "--set exact-fit --set objective", []),
         ({"at_least": 5}, "--set exact-fit --set at-least=5 --set objective", ["at_least=5"]),
-        ({"private": 0.5}, "--private 0.5 --set at-least=1 --set objective", ["private=0.5"]),
+        ({"private": 0.5}, "--private 0.5 --set objective", ["private=0.5"]),
         (
             {"private": 2.0, "delta": 1e-6},
-            "--private 2 --set delta=1e-06 --set at-least=1",
+            "--private 2 --set delta=1e-06 --set objective",
             ["private=2.0", "delta=1e-06"],
         ),
         ({"private": 1.0, "at_least": 20}, "--private 1 --set at-least=20", ["private=1.0", "at_least=20"]),
@@ -264,6 +266,16 @@ def test_what_a_protocol_was_computed_from_can_be_typed(folder, made, typed, lin
     found = steps(pf.optimise(joint, pf.LIP(0.5)), "people.csv")
     assert typed in found.fit
     assert [line.strip(" ,") for line in found.python.splitlines() if re.match(r" +(private|delta|at_)", line)] == lines
+
+
+@pytest.mark.parametrize("filled", [[], ["age"]])
+def test_a_fit_without_a_threshold_is_typed_with_none_where_there_usually_is_one(folder, filled, monkeypatch):
+    monkeypatch.setattr("privacyfunnel.tables.frequency_threshold.MOST_LISTED", 3)  # of four towns
+    joint = pf.Joint.from_table(folder / "people.csv", "diagnosis", ["town"], private=1.0)
+    protocol = pf.optimise(joint, pf.LIP(0.5), objective="faithful")
+    if filled:
+        protocol = with_fill(protocol, open_source(folder / "people.csv"), filled, 1.0)
+    assert "--set at-least=1" in steps(protocol, "people.csv").fit
 
 
 def test_a_promise_without_a_threshold_is_typed_without_one(folder):

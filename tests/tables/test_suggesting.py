@@ -75,6 +75,48 @@ def test_a_number_far_above_all_others_is_pointed_out(found):
     assert "counts as a number" not in found["age"].how
 
 
+def how(numbers):
+    """What is said of a column with these numbers."""
+    table = pa.table({"n": pa.array(numbers), "sex": ["f", "m"] * (len(numbers) // 2)})
+    return next(one.how for one in suggest(open_source(table), secret="sex") if one.column == "n")
+
+
+AGES = [*range(18, 99)] * 10
+
+
+@pytest.mark.parametrize(
+    ("numbers", "codes"),
+    [
+        (AGES + [99] * 40, "99"),  # next to the oldest
+        (AGES + [99] * 10, None),  # as many as of any other age
+        ([*range(18, 99)] * 2 + [99] * 4, None),  # more by chance
+        (AGES + [-9, -8, -8, 99, 999] * 40, "-9,-8,99,999"),
+        (AGES + [-9, -8, -1, -2] * 40, None),  # numbers below 0 are not rare here
+        (AGES + [-9, -2, 9999, 9999] * 40, "9999"),
+        ([*range(90, 200)] * 10 + [99] * 80, None),  # in the middle
+        ([9.5, 99.5, 98.25, 90.0] * 40 + [99.0, 99.0] * 40, None),
+    ],
+)
+def test_codes_at_the_ends_of_a_column_are_pointed_out_together(numbers, codes):
+    """By hand: codes below 0 have no others there; at the top they are far above the others, or far more frequent."""
+    if codes is None:
+        assert "missing" not in how(numbers)
+    elif "," in codes:
+        text = codes.replace(",", ", ")
+        assert f"; {text} count as numbers: --set missing={codes} if they mean missing" in how(numbers)
+    else:
+        assert f"; {codes} counts as a number: --set missing={codes} if it means missing" in how(numbers)
+
+
+@pytest.mark.parametrize(("written", "option"), [("{}.0", "99.0"), ("{},0", "'\"99,0\"'"), ("{}", "99"), ("0{}", None)])
+def test_a_code_is_shown_as_the_table_spells_it_so_that_the_option_takes_it(written, option):
+    said = how([written.format(number) for number in AGES + [99] * 40])
+    if option is None:
+        assert "missing" not in said  # of 099 nobody says that it is a number
+    else:
+        assert f"; 99 counts as a number: --set missing={option} if it means missing" in said
+
+
 def test_a_reason_tells_no_figure_of_the_table(found):
     """It may stand in a recipe that others read: only thresholds of ours, and how many rows everybody has."""
     ours = {"5", "3", "6", "1", "4", "2"}

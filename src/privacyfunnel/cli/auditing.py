@@ -111,7 +111,7 @@ def _json(
         "release": protocol.releases,
         "everything_published": told.as_dict() if told is not None else None,
         "proven": _proven(protocol, promised),
-        "not_proven": not_proven(protocol.private),
+        "not_proven": not_proven(protocol),
         **promised.data,
         "certificate": certificate_data(promised.certificate),
     }
@@ -146,7 +146,7 @@ def _show(
     if protocol.fill is not None:
         screen.print(f"Kept columns: {', '.join(protocol.attributes)}. The promise is about these.", markup=False)
         screen.print(protocol.fill.words(), markup=False)
-    for line in ([told.words()] if told is not None else []) + proven + not_proven(protocol.private):
+    for line in ([told.words()] if told is not None else []) + proven + not_proven(protocol):
         screen.print(line, markup=False)
     if exact is not None:
         if alone is not None:

@@ -25,6 +25,7 @@ from privacyfunnel.promises.notion import factor
 from privacyfunnel.proof.certificate import certify
 from privacyfunnel.proof.public import published_joint
 from privacyfunnel.protocols.file import load as load_protocol
+from privacyfunnel.protocols.own_table import OwnFilled
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.publishing.described import OWN
 from privacyfunnel.publishing.details import details_of
@@ -34,6 +35,8 @@ from privacyfunnel.recipes.to_toml import to_text as recipe_text
 from privacyfunnel.spec.files import seen_from
 from privacyfunnel.spec.of_table import REST
 from privacyfunnel.spec.spec import Spec
+from privacyfunnel.tables.for_steward import ForSteward
+from privacyfunnel.tables.own_filled import own_filled_of
 from privacyfunnel.tables.private_counts import USUAL_EPSILON
 from privacyfunnel.tables.published_folder import PACKAGE
 from privacyfunnel.tables.release import sanitise
@@ -65,6 +68,8 @@ class Released:
     fitted: dict[str, Any]
     """What the fit said for machines."""
     recipe: Path
+    filled: OwnFilled | None = None
+    """How far shares of filled columns are off, for the steward alone."""
 
 
 def release(
@@ -124,9 +129,11 @@ def _released(
             drawn_rows = sanitise(protocol, table, drawn, **_layout(spec))
         with show.working("proving the promise, and writing the folder"):
             publication = publish(protocol, drawn, output, told, rows="fitted", force=force)
+        with show.working("comparing with your own table"):
+            off = ForSteward(source).told(lambda own: own_filled_of(protocol, own, open_source(drawn)))
     with whole_file(recipe, force=True) as file:
         file.write(_recipe(asked, table, recipe, output).encode())
-    return Released(protocol, roles, drawn_rows, publication, fitted, recipe)
+    return Released(protocol, roles, drawn_rows, publication, fitted, recipe, off)
 
 
 def _layout(spec: Spec) -> dict[str, Any]:
@@ -199,6 +206,7 @@ def _tell(told: Released, output: Path, details: Path | None, json: bool) -> Non
             "files": told.publication.as_dict()["files"],
             "steward_only": {
                 "own_table": own.as_dict() if own is not None else None,
+                "filled": told.filled.as_dict() if told.filled is not None else None,
                 "fit": told.fitted.get("steward_only"),
             },
         }
@@ -213,6 +221,8 @@ def _tell(told: Released, output: Path, details: Path | None, json: bool) -> Non
     ]
     if own is not None:
         lines.append(own.words())
+    if told.filled is not None:
+        lines.append(told.filled.words())
     people = (told.fitted.get("steward_only") or {}).get("own_table", {}).get("people")
     if people:
         lines.append(_attacker(people))

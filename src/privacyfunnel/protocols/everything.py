@@ -204,6 +204,11 @@ _STEWARDS_WORD = (
     "Not proven: that noise of the stated size was added to the counts, and that everything else in the file was made "
     "of these noisy counts alone. That is the publisher's word; no file can show it."
 )
+_OF_FILLED = (
+    "Not proven, either: that noise of σ = {sigma:.4g} was added to the tables of {of}. That is the publisher's word, "
+    "and so is their part of ε₀ ({epsilon:g}): this file has the probabilities that were made of these tables, and not "
+    "the tables."
+)
 NOT_DECLARED = (
     "The lists of values and the ranges were read from the table and are not protected: a value that only one person "
     "has is visible."
@@ -256,6 +261,12 @@ def uncovered_words(noise: Noise | None, secrets: Sequence[Hashable]) -> str:
     return f"For you alone: too rare to show through the noise: {', '.join(names)}."
 
 
-def not_proven(private: bool) -> list[str]:
+def not_proven(protocol: Protocol) -> list[str]:
     """What an audit takes on trust."""
-    return [_STEWARDS_WORD] if private else []
+    if not protocol.private:
+        return []
+    fill = protocol.fill
+    if fill is None:
+        return [_STEWARDS_WORD]
+    of = ", ".join([*fill.names, *fill.numbers])
+    return [_STEWARDS_WORD, _OF_FILLED.format(of=of, sigma=fill.noise.sigma, epsilon=fill.noise.epsilon)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -63,6 +63,32 @@ class OwnTable:
         )
 
 
+@dataclass(frozen=True)
+class OwnFilled:
+    """Errors of shares in the filled columns of one release, as it was drawn; all shares are between 0 and 1."""
+
+    mean_error: float
+    """The mean of |share of a in the release − in the table| over the values a of single columns that people have."""
+    worst_error: float
+    worst_column: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return asdict(self)
+
+    def words(self) -> str:
+        """All of it, marked as the steward's."""
+        return (
+            f"For you alone: shares of single values in filled columns are off by {points(self.mean_error)} points on "
+            f"average and by {points(self.worst_error)} at worst ({self.worst_column}), with chance."
+        )
+
+
+def own_filled(counts: Mapping[str, tuple[Integers, Integers]], rows: int) -> OwnFilled:
+    """From counts[name] = (how many rows of the table have each value, how many of the release), of `rows` each."""
+    return OwnFilled(*_errors(counts, rows))
+
+
 def own_table(protocol: Protocol, joint: Joint) -> OwnTable:
     """Measure a protocol on the exact counts of a table whose columns are read as its own are."""
     cells: list[float] = []
@@ -116,21 +142,27 @@ class OwnRows:
 
     def own_table(self) -> OwnTable:
         """What became of all of them."""
-        both = dict(zip(self._names, self._counts, strict=True))
-        errors = {name: np.abs(after - before)[before > 0] / self._rows for name, (before, after) in both.items()}
-        worst = {name: float(found.max(initial=0.0)) for name, found in errors.items()}
+        both = {name: (before, after) for name, (before, after) in zip(self._names, self._counts, strict=True)}
+        mean, worst, column = _errors(both, self._rows)
         gone = {name: int(((before > 0) & (after == 0)).sum()) for name, (before, after) in both.items()}
-        column = max(worst, key=lambda name: worst[name])
         return OwnTable(
             self._cells / (self._rows * len(both)),
             self._whole / self._rows,
             self._others / self._rows,
-            float(np.concatenate(list(errors.values())).mean()),
-            worst[column],
+            mean,
+            worst,
             column,
             {name: (lost, int((both[name][0] > 0).sum())) for name, lost in gone.items() if lost},
             with_chance=True,
         )
+
+
+def _errors(both: Mapping[str, tuple[Integers, Integers]], rows: int) -> tuple[float, float, str]:
+    """The mean and the worst |after − before| / rows over values with before > 0, and the column of the worst."""
+    errors = {name: np.abs(after - before)[before > 0] / rows for name, (before, after) in both.items()}
+    worst = {name: float(found.max(initial=0.0)) for name, found in errors.items()}
+    column = max(worst, key=lambda name: worst[name])
+    return float(np.concatenate(list(errors.values())).mean()), worst[column], column
 
 
 def _codes(block: Block, j: int, joint: Joint) -> Integers:

@@ -621,6 +621,9 @@ def check(file: dict[str, Any], lines: list[str]) -> None:
     for fill in file["chain"][1:]:
         told, more = ", ".join(one["name"] for one in fill["filled"]), f"{fill['noise']['epsilon']:g}"
         lines += [f"filled    {told}: drawn from what is released, so they tell no more; ε₀ = {more} more"]
+        lines += [
+            f"          noise of σ = {fill['noise']['sigma']:.4g} on their tables: not proven, the publisher's word"
+        ]
     kept = True
     for (i, kind), (over, under, y, J) in tightest.items():
         bound, most = found[i].bounds()[kind], found[i].limits[kind]

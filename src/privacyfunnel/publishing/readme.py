@@ -41,7 +41,7 @@ def readme(described: Described, with_r: bool) -> str:
         f"**Check it yourself.** `{CHECK}` {CHECKS[protocol.step.kind]}. It needs Python 3.10 and nothing else; "
         f"read it first. The button in `{REPORT}` does the same in a browser.",
         _code("sh", f"python3 {CHECK} {PROTOCOL}"),
-        *not_proven(private=True),
+        *map(_plain, not_proven(protocol)),
         "## The columns",
         *([_plain(protocol.fill.words())] if protocol.fill is not None else []),
         _columns(described.fields),

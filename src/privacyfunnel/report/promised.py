@@ -123,7 +123,7 @@ def proof_part(account: Account, protocol_name: str) -> str:
     if account.population is not None:
         facts += _population_facts(account.population)
     if account.private:
-        text += paragraph(words.CHECKED_BY_ANYBODY) + "".join(map(paragraph, not_proven(private=True)))
+        text += paragraph(words.CHECKED_BY_ANYBODY) + "".join(map(paragraph, not_proven(account.protocol)))
     if account.public is not None:  # a file could merge the secret's values until none is left
         values = f"{account.public.joint.n_s:,} values in these counts"
         facts.insert(0, ("Secret", f"{account.protocol.secret}, with {values}"))

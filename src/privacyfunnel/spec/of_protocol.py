@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from privacyfunnel.distribution.column import OTHER, Column
 from privacyfunnel.errors import InvalidInput
+from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.robust import Robust
 from privacyfunnel.promises.several import Promises
 from privacyfunnel.proof.public import published_joint
@@ -26,16 +27,11 @@ DATES = ("year", "month", "day")
 
 def spec_of(protocol: Protocol, table: str) -> Spec | None:
     """What it was asked for; None if nothing but Python can ask for it."""
-    said = protocol.notion.asked()
-    if said is None:
+    promised = asked_by(protocol.notion, secrets_of(protocol))
+    if promised is None:
         return None
-    plain = protocol.notion.promise if isinstance(protocol.notion, Robust) else protocol.notion
-    secrets = secrets_of(protocol)
-    asked: dict[str, Any] = {
-        "table": table,
-        "secret": [[name] for name in secrets] if isinstance(plain, Promises) else [secrets],
-    }
-    asked |= {"columns": protocol.attributes, "keep_exact": tuple(protocol.step.exact), **said, **counts_of(protocol)}
+    asked: dict[str, Any] = {"table": table, "columns": protocol.attributes, "keep_exact": tuple(protocol.step.exact)}
+    asked |= {**promised, **counts_of(protocol)}
     asked |= {"objective": None if protocol.objective == USUAL_OBJECTIVE else protocol.objective}
     asked |= {"weight": weights_of(protocol), "group": groups_of(protocol)}
     asked |= {"domain": DOMAIN} if is_declared(protocol) else reading_of(protocol)
@@ -43,6 +39,15 @@ def spec_of(protocol: Protocol, table: str) -> Spec | None:
         return again(Spec, without_empty(asked))
     except InvalidInput:  # of a name that cannot be typed
         return None
+
+
+def asked_by(notion: Notion, secrets: Sequence[str]) -> dict[str, Any] | None:
+    """The keys that ask for a promise about these columns; None if nothing but Python can ask for it."""
+    said = notion.asked()
+    if said is None:
+        return None
+    plain = notion.promise if isinstance(notion, Robust) else notion
+    return {"secret": [[name] for name in secrets] if isinstance(plain, Promises) else [list(secrets)], **said}
 
 
 def secrets_of(protocol: Protocol) -> list[str]:
@@ -109,11 +114,14 @@ def _of_cells(protocol: Protocol) -> dict[str, Any]:
         return {"exact_fit": True, "at_least": least or None, "insist": False}
     combinations = math.prod(len(column) for column in protocol.columns)
     usual = usual_threshold(type(protocol.notion), protocol.notion.confidence, combinations)
+    told = {
+        "insist": is_insisted(protocol),
+        "at_least": least or (1 if usual else None),
+    }  # or it would be the usual one
     if protocol.fill is not None and protocol.spent is not None:
         fill = {"fill": protocol.fill.names or ("rest",), "ranges": None if protocol.fill.numbers else True}
-        return {**fill, "private": protocol.spent.epsilon, "insist": is_insisted(protocol), "at_least": least or None}
-    told = {"private": noise.epsilon, "delta": noise.delta or None, "insist": is_insisted(protocol)}
-    return told | {"at_least": least or (1 if usual else None)}  # or there would be the usual one
+        return {**fill, **told, "private": protocol.spent.epsilon}
+    return {**told, "private": noise.epsilon, "delta": noise.delta or None}
 
 
 COUNTS: dict[Kind, Callable[[Protocol], dict[str, Any]]] = {

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -27,10 +28,14 @@ NO_ANSWERS = (
     "not stated", "not mapped", "no answer", "refused",
 )  # fmt: skip
 """Texts, however capitalised, that likely mean "missing", too; but they may as well be values, so it is asked."""
-CODES = (-9.0, -99.0, -999.0, -9999.0)
-"""Numbers that likely mean "missing" where a column has no other below 0."""
+CODES = (-8.0, -9.0, -98.0, -99.0, -998.0, -999.0, -9998.0, -9999.0)
+"""Numbers that likely mean "missing" where a column has no others below 0."""
 LAST_CODES = (99.0, 999.0, 9999.0, 99999.0)
-"""The same for the largest number of a column, where all others are less than half of it."""
+"""The same for the largest numbers of a column: twice as large as all others or more, or far more frequent."""
+LAST_NUMBERS = 12
+"""The largest different numbers of a column that are looked at: all codes among them, and some numbers before."""
+FAR_MORE = 3.0
+"""Standard errors by which a code is more frequent than each number before it: at an end, numbers get rarer."""
 SEVERAL = 2
 """Different values from which on there are others than one."""
 MOSTLY = 0.5
@@ -90,21 +95,31 @@ class Profile:
     no_answers: set[str] = field(default_factory=set)
     """Texts that likely mean the same, and may as well be values."""
     below: set[float] = field(default_factory=set)
-    """Different numbers below 0; no more than two."""
-    largest: set[float] = field(default_factory=set)
-    """The largest different numbers; no more than two."""
+    """Different numbers below 0, until one is no code."""
+    largest: Counter[float] = field(default_factory=Counter)
+    """Rows of the largest different numbers; no more than a few of these."""
+    spelled: dict[float, set[str]] = field(default_factory=dict)
+    """How numbers that may mean "missing" are spelled in a column of texts: 99 or 99.0."""
     gone: set[str] = field(default_factory=set)
     """Texts that occur and were said to mean "missing"."""
 
     @property
-    def code(self) -> str | None:
-        """A number that is often used for "missing": the only one below 0, or one far above all others."""
-        first, last = next(iter(self.below), 0.0), max(self.largest, default=0.0)
+    def codes(self) -> tuple[float, ...]:
+        """Numbers that are often used for "missing": the only ones below 0, or at the end of all others."""
         if self.distinct <= SEVERAL:
-            return None
-        if len(self.below) == 1 and first in CODES:
-            return f"{first:.0f}"
-        return f"{last:.0f}" if last in LAST_CODES and min(self.largest) < last / 2 else None
+            return ()
+        first = self.below if self.below <= {*CODES} else set()
+        return tuple(sorted({*first, *self._last_codes()}))
+
+    def _last_codes(self) -> Iterator[float]:
+        """Codes among the largest numbers that are far above, or far more frequent than, those before them."""
+        rows = self.largest
+        before = [number for number in rows if number not in LAST_CODES]
+        most, last = max((rows[number] for number in before), default=0), max(before, default=0.0)
+        for code in rows.keys() & {*LAST_CODES}:
+            frequent = rows[code] - most > FAR_MORE * math.sqrt(rows[code] + most)
+            if last < code / 2 or (last < code and frequent):
+                yield code
 
     def decided(self) -> raw.Written:
         """How its texts are written, if all of them tell, and no other way fits."""
@@ -159,9 +174,9 @@ def _profile(source: Grouping, name: str, missing: tuple[str, ...], written: raw
         found.dates += _rows(counts, raw.as_kind(read, "day").is_valid())
         if len(found.few) <= FEW_NUMBERS:
             found.few.update(numbers.unique().drop_null().to_pylist())
-        if len(found.below) < SEVERAL:
-            found.below.update(numbers.filter(pc.less(numbers, 0.0)).unique().to_pylist()[:SEVERAL])
-        found.largest = set(sorted({*found.largest, *_largest(numbers)})[-SEVERAL:])
+        if found.below <= {*CODES}:
+            found.below.update(numbers.filter(pc.less(numbers, 0.0)).unique().to_pylist()[: len(CODES) + 1])
+        _note_largest(found.largest, numbers, counts)
         if raw.is_text(array.type):
             found.no_answers.update(array.filter(pc.is_in(pc.utf8_lower(array), pa.array(NO_ANSWERS))).to_pylist())
             marker = pc.is_in(array, pa.array(MARKERS))
@@ -170,6 +185,10 @@ def _profile(source: Grouping, name: str, missing: tuple[str, ...], written: raw
             found.short_years += _rows(counts, pc.match_substring_regex(array, raw.SHORT_YEAR))
             found.signed += _rows(counts, pc.match_substring_regex(array, raw.SIGNED))
             _note_forms(found, array, counts)
+            for number in (*CODES, *LAST_CODES):
+                texts = array.filter(pc.equal(numbers, number)).to_pylist()
+                if texts:
+                    found.spelled.setdefault(number, set()).update(texts)
             found.padded = found.padded or bool(pc.any(pc.match_substring_regex(_texts(read), raw.PADDED)).as_py())
         elif pa.types.is_time(array.type):
             found.fits["hours"] += _rows(counts, array.is_valid())
@@ -197,14 +216,13 @@ def _rows(counts: Integers, mask: pa.Array) -> int:
     return int(counts[mask.fill_null(False).to_numpy(zero_copy_only=False)].sum())
 
 
-def _largest(numbers: pa.Array) -> list[float]:
-    """The largest different ones, no more than two."""
-    found: list[float] = []
-    left = numbers.drop_null()
-    while len(left) and len(found) < SEVERAL:
-        found.append(pc.max(left).as_py())
-        left = left.filter(pc.less(left, found[-1]))
-    return found
+def _note_largest(largest: Counter[float], numbers: pa.Array, counts: Integers) -> None:
+    """Add the rows of the largest different numbers, and forget those that no longer are among them."""
+    found = pa.table({"number": numbers, "rows": counts}).drop_null().group_by("number").aggregate([("rows", "sum")])
+    for row in found.sort_by([("number", "descending")]).slice(0, LAST_NUMBERS).to_pylist():
+        largest[row["number"]] += row["rows_sum"]
+    for number in sorted(largest)[:-LAST_NUMBERS]:
+        del largest[number]
 
 
 def names_people(name: str, profile: Profile) -> bool:
@@ -226,14 +244,24 @@ def meanings(column: Column, profile: Profile) -> str:
     doubtful = profile.markers | profile.no_answers
     if column.kind == "text" and doubtful:
         notice += f"; {_quoted(doubtful)} kept as a value: --set missing={_typed(doubtful)} if it means missing"
-    if column.kind in ("integer", "number", "bins") and profile.code is not None:
-        notice += f"; {profile.code} counts as a number: --set missing={profile.code} if it means missing"
+    if column.kind in ("integer", "number", "bins") and profile.codes:
+        notice += f"; {codes_words(profile)}"
     if None in column.labels:
         notice += "; missing is a value of its own"
     texts = [label for label in column.labels if isinstance(label, str) and not (column.other and label == OTHER)]
     if column.kind == "text" and len({" ".join(text.split()).casefold() for text in texts}) < len(texts):
         notice += "; some differ only in capitals or spaces: write them alike if they mean the same"
     return notice
+
+
+def codes_words(profile: Profile) -> str:
+    """Numbers that may mean "missing", and the option that says so, as the table spells them."""
+    codes = [f"{code:.0f}" for code in profile.codes]
+    texts = [text for code in profile.codes for text in sorted(profile.spelled.get(code, {f"{code:.0f}"}))]
+    option = "--set missing=" + shlex.quote(",".join(f'"{text}"' if "," in text else text for text in texts))
+    if len(codes) == 1:
+        return f"{codes[0]} counts as a number: {option} if it means missing"
+    return f"{', '.join(codes)} count as numbers: {option} if they mean missing"
 
 
 def _quoted(texts: Iterable[str]) -> str:

@@ -1,0 +1,58 @@
+"""What became of the steward's own shares in filled columns: the rows of a table beside those of one release of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from privacyfunnel.distribution.column import Column
+from privacyfunnel.model.sampling import GONE
+from privacyfunnel.protocols.fill import FIRST, LAST, Inside
+from privacyfunnel.protocols.own_table import OwnFilled, own_filled
+from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.tables.filling import read
+from privacyfunnel.tables.reading_back import as_released, one_array
+from privacyfunnel.tables.sources import Source
+from privacyfunnel.typing import Integers
+
+
+def own_filled_of(protocol: Protocol, table: Source, released: Source) -> OwnFilled | None:
+    """Errors of shares in filled columns; None if there are none.
+
+    The values of a column are its labels, or the parts of ranges in which the model counts its numbers; what is
+    missing is one more, and what the model does not write another.
+    """
+    fill = protocol.fill
+    if fill is None or not fill.names:
+        return None
+    inside = [one for one in fill.inside if one.name in fill.names]
+    before, after = _counts(table, inside, lambda column: column), _counts(released, inside, as_released)
+    counts = {one.name: (was, drawn) for one, was, drawn in zip(inside, before, after, strict=True)}
+    return own_filled(counts, int(before[0].sum()))
+
+
+def _counts(source: Source, inside: Sequence[Inside], as_read: Callable[[Column], Column]) -> list[Integers]:
+    """counts[k][a]: how many rows have the value a of the column inside[k]."""
+    labels = [as_read(one.column) if one.column is not None else None for one in inside]
+    cells = [_cells(one) for one in inside]
+    found = [np.zeros(len(first) + 2, dtype=np.int64) for first, _ in cells]
+    for batch in source.batches([one.name for one in inside]):
+        for one, own, (first, last), counts in zip(inside, labels, cells, found, strict=True):
+            array = one_array(batch.column(one.name))
+            plain = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+            numbers, _ = read(one, own, plain)
+            place = np.maximum(np.searchsorted(first, numbers, side="right") - 1, 0)
+            within = (numbers >= first[place]) & (numbers <= last[place])
+            value = np.where(within, place, np.where(numbers == GONE, len(first), len(first) + 1))
+            counts += np.bincount(value, minlength=len(counts))
+    return found
+
+
+def _cells(one: Inside) -> tuple[Integers, Integers]:
+    """The numbers from which and to which the values of a column go, in their order."""
+    if one.column is not None:
+        return np.arange(len(one.column)), np.arange(len(one.column))
+    parts = one.parts[np.argsort(one.parts[:, FIRST], kind="stable")]
+    return parts[:, FIRST], parts[:, LAST]
