@@ -8,6 +8,7 @@ import pytest
 
 import privacyfunnel as pf
 from privacyfunnel.attacks.own_people import own_people
+from privacyfunnel.cli.aimed import Aimed
 from privacyfunnel.errors import InvalidProtocol
 from privacyfunnel.optimiser.aiming import optimise_inside, rehearsing
 from privacyfunnel.optimiser.improving import improve
@@ -15,6 +16,7 @@ from privacyfunnel.optimiser.learned_beliefs import beliefs
 from privacyfunnel.optimiser.rehearsal import SHARES, aim_for, rehearsals, remedies
 from privacyfunnel.optimiser.rehearsed_lifts import Drawn, clauses_of, groups_found, share_within, together
 from privacyfunnel.proof.certificate import certify
+from privacyfunnel.protocols.aim import Aim
 from privacyfunnel.protocols.file import from_text, to_text
 from privacyfunnel.tables.private_counts import private
 
@@ -103,6 +105,26 @@ def test_without_time_nothing_is_rehearsed(small):
     assert remedies(small, PROMISE, rehearsing("faithful", 30.0, None), lambda: True) == []
 
 
+def test_an_aim_that_the_clock_had_a_say_in_says_so(noise_with_seed):
+    few = noisy(table(500), 0.5, 1, noise_with_seed)
+    make, times = rehearsing("faithful", 30.0, None), iter([False] * 3)
+    assert not aim_for(few, PROMISE, make, in_time).hurried
+    cut = aim_for(few, PROMISE, make, lambda: next(times, True))  # after drawing two tables and all of the promise
+    assert (cut.share, cut.holds, cut.hurried) == (1, False, True)
+
+    def late_once(joint, notion):
+        return make(joint, notion)[0], notion.epsilon == PROMISE.epsilon
+
+    found = aim_for(few, PROMISE, late_once, in_time)
+    assert found.share < 1
+    assert found.hurried
+
+
+def test_a_rehearsed_protocol_that_ran_out_of_time_is_said_to_have_however_near_it_is(small):
+    assert rehearsing("faithful", 30.0, None)(small, PROMISE)[1] is False
+    assert rehearsing("faithful", 0.0, None)(small, pf.LIP(20.0))[1] is True
+
+
 def test_drawn_tables_are_of_as_many_people_and_use_published_numbers_only(small):
     blind = replace(small.noise, counts=small.noise.counts.copy())
     for one, other in zip(rehearsals(small, small.noise, in_time), rehearsals(small, blind, in_time), strict=True):
@@ -151,6 +173,14 @@ def test_what_would_do_is_said_where_no_aim_does(noise_with_seed):
     assert all(remedy.aim.holds for remedy in found)
     assert {remedy.private for remedy in found} <= {None, 0.2, 0.4}
     assert {remedy.left_out for remedy in found} <= {None, *published.attributes}
+
+
+def test_without_time_to_try_nothing_is_said_of_what_would_not_do(small):
+    failed = replace(inside(small), aim=Aim(0.2, 0.9, 0.4, 2.0, holds=False))
+    (told,) = Aimed.of(failed, small, 0.0).lines(failed)
+    assert "not all tried in the time limit" in told
+    assert "No single column less" not in told
+    assert Aimed.of(failed, small, 0.0).as_dict()["all_remedies_tried"] is False
 
 
 def test_lifts_beyond_the_promise_are_counted_by_people():

@@ -18,6 +18,8 @@ class Aimed:
 
     aim: Aim
     remedies: tuple[Remedy, ...]
+    all_tried: bool = True
+    """Whether there was time to rehearse all that might do."""
 
     @classmethod
     def of(cls, protocol: Protocol, joint: Joint, time_limit: float | None) -> Aimed | None:
@@ -29,11 +31,13 @@ class Aimed:
         make = rehearsing(
             protocol.objective, time_limit, dict(protocol.likeness.weights) if protocol.likeness else None
         )
-        return cls(protocol.aim, tuple(remedies(joint, protocol.notion, make, late_after(time_limit, REMEDIES))))
+        late = late_after(time_limit, REMEDIES)
+        return cls(protocol.aim, tuple(remedies(joint, protocol.notion, make, late)), not late())
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
-        return {**self.aim.as_dict(), "remedies": [each.as_dict() for each in self.remedies]}
+        tried = {"remedies": [each.as_dict() for each in self.remedies], "all_remedies_tried": self.all_tried}
+        return {**self.aim.as_dict(), **tried}
 
     def lines(self, protocol: Protocol) -> list[str]:
         """All of it, in a sentence or two."""
@@ -42,6 +46,8 @@ class Aimed:
         said = self.aim.words(protocol.notion, protocol.noise.epsilon)
         if self.aim.holds:
             return [said]
+        if not self.remedies and not self.all_tried:
+            return [f"{said} What would do was not all tried in the time limit: allow more (--time-limit)."]
         if not self.remedies:
             return [f"{said} No single column less and no --private up to four times as large would do: use fewer "
                     "columns, and fewer values in each (--bins, --top)."]  # fmt: skip

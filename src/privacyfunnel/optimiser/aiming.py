@@ -22,8 +22,6 @@ SECONDS = 10.0
 """For each of them, at most."""
 REHEARSING, REMEDIES = 0.5, 0.25
 """Of the time limit, after which no more is rehearsed: for the aim, and for what would do where none does."""
-NEAR = 0.03
-"""Of all cells, or of the information: a protocol as near as this to the best tells as much as the best does."""
 
 
 def optimise_inside(
@@ -67,7 +65,6 @@ def rehearsing(objective: Objective, time_limit: float | None, weights: Mapping[
         own = {name: weight for name, weight in (weights or {}).items() if name in joint.attributes} or None
         with noticing_stops() as late:
             found = optimise(joint, notion, objective=objective, weights=own, gap=GAPS[objective], time_limit=seconds)
-        left = found.gap / max(found.entropy, NEAR) if found.likeness is None else found.likeness.gap
-        return found, late.is_set() and left > NEAR
+        return found, late.is_set()
 
     return make

@@ -6,7 +6,8 @@ far off they are follows from p̂ itself: draw tables of n people from p̂, add 
 that, make the channel for a promise of ε′ ≤ ε in the same way, and look at the lifts of the drawn people. The largest
 ε′ is taken at which 95% of their rows, and the groups of 5% of rows that an attacker finds, are within e^±ε.
 
-All this is computed from published numbers, so it tells nothing more of anybody. The same numbers give the same ε′.
+All this is computed from published numbers, so it tells nothing more of anybody. The same numbers give the same ε′,
+unless time runs out in a rehearsal: then how fast the machine is has a say as well, and the aim is marked as hurried.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ MOST_COMBINATIONS = 200_000
 """Of a domain that is rehearsed: what follows from noisy counts of more takes longer than the fit."""
 
 Make = Callable[[Joint, Notion], tuple[Protocol, bool]]
-"""Makes the protocol for a distribution and a promise, and says whether it was short of time."""
+"""Makes the protocol for a distribution and a promise, and says whether time ran out."""
 Late = Callable[[], bool]
 """Whether the time for rehearsals is over: what was rehearsed by then counts."""
 
@@ -70,18 +71,23 @@ def aim_for(joint: Joint, promise: Notion, make: Make, late: Late) -> Aim | None
 
 
 def _largest(tables: list[Rehearsal], promise: Notion, make: Make, late: Late) -> Aim | None:
-    """All of the promise, or else by halving what is left of the shares."""
+    """All of the promise, or else by halving what is left of the shares; hurried if the clock had a say in any."""
     best = None if late() else rehearsed(tables, promise, SHARES[0], make)
+    hurried = best is not None and best.hurried
     low, high = 1, len(SHARES)
-    while not (best is not None and best.share == 1 and best.holds) and low < high and not late():
+    while not (best is not None and best.share == 1 and best.holds) and low < high:
+        if late():
+            hurried = True
+            break
         middle = (low + high) // 2
         found = rehearsed(tables, promise, SHARES[middle], make)
+        hurried = hurried or (found is not None and found.hurried)
         if found is not None and found.holds:
             best, high = found, middle
         else:
             best = best if found is None or (best is not None and best.holds) else found
             low = middle + 1
-    return best
+    return None if best is None else replace(best, hurried=hurried)
 
 
 def rehearsed(tables: list[Rehearsal], promise: Notion, share: float, make: Make) -> Aim | None:
@@ -138,7 +144,7 @@ def remedies(joint: Joint, promise: Notion, make: Make, late: Late) -> list[Reme
     for times in LESS_NOISE:
         if times * noise.epsilon <= MOST_EPSILON:
             less = replace(noise, epsilon=times * noise.epsilon)
-            aim = rehearsed(rehearsals(joint, less, late), promise, REMEDY, make)
+            aim = _in_time(rehearsals(joint, less, late), promise, make, late)
             found += [Remedy(less.epsilon, None, aim)] if aim is not None else []
     whole = joint.before_gathering or joint
     for name in joint.attributes if len(joint.attributes) > 1 else ():
@@ -146,9 +152,13 @@ def remedies(joint: Joint, promise: Notion, make: Make, late: Late) -> list[Reme
         shape = len(noise.counts), fewer.combinations if noise.codes is None else fewer.n_x
         codes = None if noise.codes is None else fewer.codes
         counted = replace(noise, attributes=fewer.attributes, counts=np.zeros(shape, dtype=np.int64), codes=codes)
-        aim = rehearsed(rehearsals(fewer, counted, late, noise.faint), promise, REMEDY, make)
+        aim = _in_time(rehearsals(fewer, counted, late, noise.faint), promise, make, late)
         found += [Remedy(None, name, aim)] if aim is not None else []
     return [remedy for remedy in found if remedy.aim.holds]
+
+
+def _in_time(tables: list[Rehearsal], promise: Notion, make: Make, late: Late) -> Aim | None:
+    return None if late() else rehearsed(tables, promise, REMEDY, make)
 
 
 def rehearsals(joint: Joint, noise: Noise, late: Late, faint: Integers | None = None) -> list[Rehearsal]:

@@ -32,7 +32,7 @@ class Aim:
     holds: bool
     """Whether all groups and 95% of the rows are within the whole promise."""
     hurried: bool = False
-    """Whether rehearsed channels were short of time: better ones tell more than they did."""
+    """Whether time ran out in rehearsals: with more of it, or on a faster machine, the aim may be another one."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
