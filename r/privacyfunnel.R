@@ -168,8 +168,9 @@ pf_shares <- function(released, protocol, of, by = NULL, rows = NULL, confidence
 
 .pf_require <- function(protocol, names) {
   filled <- intersect(names, protocol$filled)
-  if (length(filled)) stop(filled[1], " is filled: drawn from a model, and how far its shares are off is not known; ",
-                           "the kept columns are ", paste(protocol$attributes, collapse = ", "), call. = FALSE)
+  if (length(filled))
+    stop("column ", filled[1], " is filled: its values are drawn from a model, and how far shares of it are off is not ",
+         "known; ask about kept columns (", paste(protocol$attributes, collapse = ", "), ")", call. = FALSE)
   unknown <- setdiff(names, protocol$attributes)
   if (length(unknown)) stop("the protocol does not release ", unknown[1], "; its attributes are ",
                             paste(protocol$attributes, collapse = ", "), call. = FALSE)

@@ -47,6 +47,43 @@ def test_the_folder_proves_itself_and_says_roles(folder):
     assert "filled: drawn from a private model" in report
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["estimate", "--of", "job"],
+        ["estimate", "--of", "town", "--by", "job"],
+        ["estimate", "--of", "town", "--where", "job=x"],
+        ["estimate", "--of", "town", "--compare", "job"],
+        ["estimate", "--of", "town:job", "--association"],
+        ["regress", "job ~ town"],
+        ["regress", "town ~ C(job)"],
+    ],
+)
+def test_a_filled_column_is_refused_by_one_sentence_whatever_is_asked_of_it(folder, capsys, words):
+    command, *asked = words
+    files = [str(folder / "open" / "table.csv"), "--protocol", str(folder / "open" / "protocol.json")]
+    given = [files[0], *asked, *files[1:]]
+    assert run([command, *given]) == 2
+    assert capsys.readouterr().err.strip() == (
+        "funnel: column 'job' is filled: its values are drawn from a model, and how far shares and regressions of it "
+        "are off is not known; ask about kept columns (town, age), or for a release that keeps it"
+    )
+
+
+def test_the_folder_says_the_role_of_every_column(folder):
+    package = json.loads((folder / "open" / "datapackage.json").read_text(encoding="utf-8"))
+    roles = {
+        field["name"]: field["description"].partition(":")[0].partition(";")[0]
+        for resource in package["resources"]
+        for field in resource.get("schema", {}).get("fields", [])
+    }
+    filled = dict.fromkeys(["job", "wage", "score", "day", "few"], "filled")
+    assert roles == {"town": "kept", "age": "kept"} | filled
+    report = (folder / "open" / "report.html").read_text(encoding="utf-8")
+    for name in filled:
+        assert f'<th scope="row">{name}</th><td>filled: drawn from a private model' in report
+
+
 def test_the_recipe_that_it_stands_for_can_be_run(folder, capsys):
     path = folder / "open.recipe.toml"
     made = load(path)

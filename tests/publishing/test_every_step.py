@@ -156,5 +156,8 @@ def test_r_tells_shares_of_kept_columns_and_says_of_filled_ones_that_their_error
     done = subprocess.run(typed, cwd=tmp_path, capture_output=True, text=True, check=False)
     kept, filled, within = done.stdout.splitlines()
     assert kept.strip() == "3 shares", done.stderr
-    assert "job is filled: drawn from a model, and how far its shares are off is not known" in filled
+    assert (
+        "column job is filled: its values are drawn from a model, and how far shares of it are off is not known"
+        in filled
+    )
     assert "inside the ranges of age; instead of R use: funnel estimate TABLE" in within

@@ -58,8 +58,8 @@ class Asker:
             if name not in self.columns:
                 known = ", ".join(self.columns)
                 raise InvalidTable(
-                    f"{name!r} is not among the kept columns, of which shares have known errors: {known}; filled "
-                    "columns are drawn from a model, and how far its shares are off is not known"
+                    f"column {name!r} is filled: its values are drawn from a model, and how far shares and regressions "
+                    f"of it are off is not known; ask about kept columns ({known}), or for a release that keeps it"
                     if name in self._filled
                     else f"the protocol does not release {name!r}; its attributes are {known}"
                 )
