@@ -1,7 +1,7 @@
 """What somebody reads of published files who has never seen the code: `README.md`, `docs/` and JSON are enough.
 
 Everything is computed from the text of a protocol's file, in fractions; nothing of the package is asked but its command
-line, in this process.
+line, in this process, and the `check.py` of published folders.
 """
 
 import csv
@@ -9,14 +9,18 @@ import hashlib
 import json
 from collections import Counter
 from fractions import Fraction
-from itertools import accumulate, pairwise, product
-from math import inf, log
+from itertools import pairwise, product
+from math import inf, log, prod
+from runpy import run_path
 
 import numpy as np
 from scipy.stats import chi2, poisson
 
 from privacyfunnel.cli.app import run
+from privacyfunnel.publishing import check
 
+CHECK = run_path(check.__file__)
+"""The file of the standard library that lies in every published folder."""
 EXPECTED = 5
 """People of whom a cell of a χ² test expects at least so many."""
 BY_CHANCE = 1e-9
@@ -52,25 +56,12 @@ def read(path):
 # What a file says
 
 
-def projected(numbers, total):
-    """The nearest numbers that are not below 0 and have this sum."""
-    numbers = [Fraction(number) for number in numbers]
-    sums = accumulate(sorted(numbers, reverse=True))
-    t = max((above - total) / k for k, above in enumerate(sums, 1))
-    return [max(number - t, Fraction(0)) for number in numbers]
-
-
-def distribution(noise):
-    """P(s, x) by the noisy counts: totals of secrets in whole people, then cells in 1,024ths of a person."""
-    people, counts = noise["people"], noise["counts"]
-    totals = [int(total) for total in projected([sum(row) for row in counts], people)]
-    totals[totals.index(max(totals))] += people - sum(totals)
-    cells = [
-        [Fraction(int(1024 * cell), 1024) for cell in projected(row, total)] if total else [Fraction(0)] * len(row)
-        for row, total in zip(counts, totals, strict=True)
-    ]
-    whole = sum(map(sum, cells))
-    return [[cell / whole for cell in row] for row in cells]
+def distribution(content):
+    """P(s, x) of all combinations x by the noisy counts, as `check.py` in a published folder has it, in fractions."""
+    sizes = [len(column["labels"]) for column in columns_of(content)]
+    weights, _ = CHECK["counted"](content["noise"], prod(sizes), sizes)
+    whole = sum(map(sum, weights))
+    return [[Fraction(weight, whole) for weight in row] for row in weights]
 
 
 def columns_of(content):

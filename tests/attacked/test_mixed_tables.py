@@ -110,7 +110,7 @@ def test_tables_of_mixed_kinds_are_drawn_as_their_file_says(name, tmp_path, caps
     own = {tuple(x): i for i, x in enumerate(block["values"])}
     parts = in_parts(released, names, COPIES)
     by = [drawn_as(part, laws, own.get(x)) for x, part in zip(combinations, parts, strict=True)]
-    P, Q = distribution(content["noise"]), [dict(zip(part[::2], part[1::2], strict=True)) for part in block["channel"]]
+    P, Q = distribution(content), [dict(zip(part[::2], part[1::2], strict=True)) for part in block["channel"]]
     outcomes = [
         [sum(p * Q[i].get(y, 0) for p, i in zip(row, by, strict=True)) for row in P] for y in range(len(written))
     ]
