@@ -70,7 +70,7 @@ def test_what_is_filled_hangs_on_kept_columns_only_by_what_is_released_of_them(p
 
 def test_filled_values_are_drawn_by_their_probabilities():
     weights = np.array([[UNIT // 4, 3 * UNIT // 4, 0], [0, UNIT // 2, UNIT // 2]])
-    fill = Fill((Filled("b", ("a",), weights),), (), ("a", "b"), NOISE)
+    fill = Fill((Filled("b", ("a",), weights, weights),), (), ("a", "b"), NOISE)
     rows = np.repeat([0, 1], 40_000)[:, None]
     drawn = Sampler(fill, [("a", 2)]).codes(rows, Randomness.seeded(1))["b"]
     for a in (0, 1):

@@ -9,9 +9,9 @@ from filled_people import FILLED, filled, kept, people
 from privacyfunnel.distribution.column import Column
 from privacyfunnel.model.columns import by_date, by_label, by_number, cells_of
 from privacyfunnel.model.fitting import SENSITIVITY, _Rows, fit_fill, grouped
-from privacyfunnel.model.shrinking import in_parts, nearest_counts, shrunk
 from privacyfunnel.protocols.channel import UNIT
 from privacyfunnel.protocols.file import to_text
+from privacyfunnel.protocols.shrinking import in_parts, nearest_counts, shrunk
 
 
 def score(a, b):

@@ -5,7 +5,7 @@
 3. One filled column after the other is chosen with up to two parents among those that are kept or drawn before. The
    score of column j and parents P is ½ Σ |N(v, a) − N(v) N(a) / n|, which one changed row moves by at most 3 + 2/n,
    less PENALTY times what noise is expected to add; the largest is drawn with noise (drawing/noisy_max.py).
-4. The table of j and P is counted with noise, and its conditional probabilities are shrunk (shrinking.py).
+4. The table of j and P is counted with noise, and its conditional probabilities are shrunk (protocols/shrinking.py).
 
 Each table in which everybody has a cell has discrete Gaussian noise of the same σ, and `noise_for` says which σ all of
 them need. What follows a noisy table is computed from noisy tables and numbers of values alone.
@@ -23,8 +23,8 @@ from privacyfunnel.distribution.gaussian import noise_for
 from privacyfunnel.drawing.gaussian import gaussian_noised
 from privacyfunnel.drawing.noisy_max import noisy_largest
 from privacyfunnel.model.columns import Counted
-from privacyfunnel.model.shrinking import in_parts, nearest_counts, shrunk
 from privacyfunnel.protocols.fill import Fill, Filled, FillNoise, Inside
+from privacyfunnel.protocols.shrinking import FAR, in_parts, nearest_counts, shrunk, within_codes
 from privacyfunnel.typing import Integers, Vector
 
 CHOOSING = 0.1
@@ -35,8 +35,6 @@ MEAN_NOISE = math.sqrt(2 / math.pi)
 """E|z| of noise, in standard deviations."""
 ENOUGH = 2.0
 """Standard deviations of noise on a cell, below which it has too few people for a value of its own."""
-FAR = 4.0
-"""The same for the outermost part of a range without an end: one that noise made up would spoil every mean."""
 MOST_VALUES = 64
 """Of a filled column that the model tells apart: others are put together, and told apart again inside of a group."""
 SENSITIVITY = 3.0
@@ -127,14 +125,16 @@ def fit_fill(
     )
     for column in columns:
         rows.codes[_cell(column)], rows.sizes[_cell(column)] = cells[column.name], len(column)
-    single = {c.name: nearest_counts(rows.counted([_cell(c)]).ravel(), people) for c in columns}
-    single = {c.name: _without_outliers(c, single[c.name], noise.sigma) for c in columns}
+    noisy = {c.name: rows.counted([_cell(c)]).ravel() for c in columns}
+    clear = {c.name: nearest_counts(noisy[c.name], people) for c in columns}
+    ends = {c.name: _outliers(c, clear[c.name], noise.sigma) for c in columns}
+    single = {c.name: _without(c, clear[c.name], ends[c.name]) for c in columns}
     groups = {c.name: c.code if c.kept else grouped(c, single[c.name], noise.sigma) for c in columns}
     for column in drawn:
         rows.codes[column.name] = groups[column.name][cells[column.name]]
         rows.sizes[column.name] = int(groups[column.name].max()) + 1
     filled = _filled(rows, [c.name for c in drawn], list(kept), single, groups)
-    inside = tuple(_inside(c, single[c.name], groups[c.name]) for c in columns)
+    inside = tuple(_inside(c, noisy[c.name], single[c.name], groups[c.name], ends[c.name]) for c in columns)
     spent = FillNoise(epsilon, delta, choosing, noise.sigma, tables)
     return Fill(tuple(filled), inside, tuple(order), spent)
 
@@ -164,25 +164,40 @@ def _filled(
         alone = np.bincount(groups[name], single[name]).astype(np.float64)
         table = rows.counted([*parents, name])
         chances = shrunk(table, alone, rows.sigma**2, rows.people)
-        found.append(Filled(name, tuple(parents), in_parts(chances)))
+        found.append(Filled(name, tuple(parents), in_parts(chances), _whole(table).reshape(chances.shape)))
         left.remove(name)
         have.append(name)
     return found
 
 
-def _without_outliers(column: Counted, counts: Vector, sigma: float) -> Vector:
-    """The counts without what noise makes of far-out parts of ranges that have no end."""
+def _outliers(column: Counted, counts: Vector, sigma: float) -> tuple[int, int]:
+    """How many of the first and of the last cells are what noise makes of far-out parts of ranges that have no end."""
     if column.column is not None or not len(counts):
-        return counts
-    found = counts.copy()
+        return 0, 0
+    left, ends = counts.copy(), []
     present = np.flatnonzero(column.code != column.gone)
-    for code, ends in ((column.code[present[0]], present), (column.code[present[-1]], present[::-1])):
-        for k in ends:
-            own = [i for i in present if column.code[i] == code and found[i] > 0]
-            if column.code[k] != code or found[k] >= FAR * sigma or len(own) <= 1:
+    for code, cells in ((column.code[present[0]], present), (column.code[present[-1]], present[::-1])):
+        out = 0
+        for k in cells:
+            own = [i for i in present if column.code[i] == code and left[i] > 0]
+            if column.code[k] != code or left[k] >= FAR * sigma or len(own) <= 1:
                 break
-            found[k] = 0
+            left[k] = 0
+            out += 1
+        ends.append(out)
+    return ends[0], ends[1]
+
+
+def _without(column: Counted, counts: Vector, ends: tuple[int, int]) -> Vector:
+    """The counts with so many of the first and of the last cells read as empty."""
+    found, present = counts.copy(), np.flatnonzero(column.code != column.gone)
+    found[present[: ends[0]]] = 0
+    found[present[len(present) - ends[1] :]] = 0
     return found
+
+
+def _whole(counts: Vector) -> Integers:
+    return np.rint(counts).astype(np.int64)
 
 
 def grouped(column: Counted, counts: Vector, sigma: float) -> Integers:
@@ -210,19 +225,13 @@ def grouped(column: Counted, counts: Vector, sigma: float) -> Integers:
     return np.asarray(np.unique(found, return_inverse=True)[1], dtype=np.int64)
 
 
-def _inside(column: Counted, counts: Vector, groups: Integers) -> Inside:
+def _inside(column: Counted, noisy: Vector, counts: Vector, groups: Integers, ends: tuple[int, int]) -> Inside:
     """How each value of the model is written: by the noisy counts of its cells."""
-    parts = []
-    for group in range(int(groups.max()) + 1):
-        own = np.flatnonzero(groups == group)
-        if column.column is None and (column.code[own] == column.gone).all():
-            continue
-        counted = counts[own]
-        width = (column.last[own] - column.first[own] + 1).astype(np.float64)
-        chances = counted if counted.sum() > 0 else np.where(width == width.min(), 1.0, 0.0)
-        weights = in_parts((chances / chances.sum())[None, :])[0]
-        parts += [
-            (group, int(column.first[k]), int(column.last[k]), int(w)) for k, w in zip(own, weights, strict=True) if w
-        ]
-    listed = np.array(parts, dtype=np.int64).reshape(-1, 4)
-    return Inside(column.name, column.grid, column.decimals, column.column, listed)
+    gone = column.code == column.gone if column.column is None else np.zeros(len(groups), dtype=bool)
+    own = np.argsort(groups, kind="stable")
+    cells = own[~gone[own]]
+    widths = (column.last - column.first + 1).astype(np.float64)
+    weights = within_codes(groups[cells], widths[cells], counts[cells])
+    parts = np.stack([groups[cells], column.first[cells], column.last[cells], weights], axis=1)
+    counted = _whole(noisy[[*cells, *own[gone[own]]]])
+    return Inside(column.name, column.grid, column.decimals, column.column, parts, counted, ends)

@@ -19,6 +19,7 @@ from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.sets import NOBODY, Possible
 from privacyfunnel.proof import worst_case
 from privacyfunnel.proof.exponentials import e_to
+from privacyfunnel.proof.fill_file import flaw_in_filled
 from privacyfunnel.proof.histories import entries_together, marginal_errors
 from privacyfunnel.proof.invariance import marginal_error
 from privacyfunnel.proof.lifts import Entries, Lifts
@@ -69,6 +70,9 @@ def _certify_alone(protocol: Protocol, notion: Notion | None) -> Certificate:
     """The promise on what the file carries: on the distribution of its model, which is fitted again, or on that of its
     noisy counts, for combinations as people have them, read as `sanitise` reads them.
     """
+    flaw = flaw_in_filled(protocol)
+    if flaw is not None:
+        return _refused(notion or protocol.notion, flaw)
     return ALONE[protocol.step.kind](protocol, notion)
 
 

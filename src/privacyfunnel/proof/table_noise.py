@@ -70,19 +70,27 @@ class _Squares:
 
     def too_small(self, tables: Marginals, laplace: bool, tail: float) -> bool:
         """Whether noise of these variances makes so small a sum with a probability of `tail` at most."""
-        from scipy.special import gammaincinv
-
         mean = sum(self.freedom.values())
-        if mean <= 0:
-            return False
         spread, half = 2 * mean, 0.0
         for own, freedom in self.freedom.items():
             cells, v = tables.drawn[own].size, tables.variance(own)
             excess = 3 + 1 / v if laplace else 0.0  # kurtosis of discrete Laplace noise with this variance
             spread += excess * freedom**2 / cells
             half += cells / (4 * v)
-        least = float(gammaincinv(mean**2 / spread, tail)) * spread / mean
-        return (math.sqrt(self.total) + math.sqrt(half)) ** 2 < least
+        return less_than_noise(self.total, mean, spread, half, tail)
+
+
+def less_than_noise(total: float, mean: float, spread: float, half: float, tail: float) -> bool:
+    """Whether a sum of squares with the Gamma law of this mean and variance is so small with chance `tail` at most.
+
+    The same sum for half a person in every cell is `half`.
+    """
+    from scipy.special import gammaincinv
+
+    if mean <= 0:
+        return False
+    least = float(gammaincinv(mean**2 / spread, tail)) * spread / mean
+    return (math.sqrt(total) + math.sqrt(half)) ** 2 < least
 
 
 def flaw_in_noise(tables: Marginals, laplace: bool) -> str | None:

@@ -205,9 +205,9 @@ _STEWARDS_WORD = (
     "of these noisy counts alone. That is the publisher's word; no file can show it."
 )
 _OF_FILLED = (
-    "Not proven, either: that noise of σ = {sigma:.4g} was added to the tables of {of}. That is the publisher's word, "
-    "and so is their part of ε₀ ({epsilon:g}): this file has the probabilities that were made of these tables, and not "
-    "the tables."
+    "Not proven, either: that noise of σ = {sigma:.4g} was added to the tables of {of}, and what choosing these tables "
+    "spent of their part of ε₀ ({epsilon:g}). That is the publisher's word, too. The audit checks that these tables "
+    "differ from each other as such noise makes them."
 )
 NOT_DECLARED = (
     "The lists of values and the ranges were read from the table and are not protected: a value that only one person "

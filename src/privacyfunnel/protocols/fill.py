@@ -30,6 +30,8 @@ CODE, FIRST, LAST, WEIGHT = range(4)
 """What the four numbers of a part are."""
 MOST_CELLS = 5_000_000
 """Probabilities in one table: more were made to fill up the memory."""
+MOST_PEOPLE = 2**53
+"""In a noisy count: float64 tells larger whole numbers apart no more."""
 LARGEST = 2**62
 """Of a number on a grid."""
 NOT_KEYED = (
@@ -47,6 +49,8 @@ class Filled:
     parents: tuple[str, ...]
     """Kept columns, or filled ones that are drawn before."""
     weights: Integers
+    counts: Integers
+    """Of the same form: how many people have a and v, with noise. The weights follow from these."""
 
     @property
     def size(self) -> int:
@@ -69,6 +73,20 @@ class Inside:
     column: Column | None
     """What the numbers stand for, if they are places among labels."""
     parts: Integers
+    counts: Integers
+    """How many people each part has, with noise, and last those of the code without parts, if there is one."""
+    ends: tuple[int, int]
+    """How many of the first and of the last parts are read as empty, since noise may have made their people up."""
+
+    @property
+    def drawn(self) -> Integers:
+        """The parts that numbers are drawn from."""
+        return np.asarray(self.parts[self.parts[:, WEIGHT] > 0])
+
+    def codes(self, size: int) -> Integers:
+        """The code of each count, for a column of so many codes."""
+        without = np.flatnonzero(np.bincount(self.parts[:, CODE], minlength=size) == 0)
+        return np.concatenate([self.parts[:, CODE], without])
 
 
 @dataclass(frozen=True)
@@ -157,6 +175,8 @@ class Fill:
             raise InvalidProtocol("it is said twice how the values of a column are written")
         for own in self.inside:
             _check_inside(own, sizes[own.name])
+        if self.noise.tables != len(self.inside) + len(self.filled):
+            raise InvalidProtocol("the noise of filled columns is not that of as many tables as there are")
         secrets = {reading.name for reading in protocol.secret_readings}
         if secrets & set(self.order):
             raise InvalidProtocol("the secret itself is among the filled columns")
@@ -176,6 +196,8 @@ def _check_filled(one: Filled, sizes: Mapping[str, int]) -> None:
         raise InvalidProtocol("a column is filled given another that is not drawn before")
     if math.prod(sizes[parent] for parent in one.parents) != len(one.weights) or one.weights.size > MOST_CELLS:
         raise InvalidProtocol("a table of a filled column does not fit its parents")
+    if one.counts.shape != one.weights.shape or (np.abs(one.counts) > MOST_PEOPLE).any():
+        raise InvalidProtocol("the noisy counts of a filled column do not fit its table")
     if (one.weights < 0).any() or (one.weights.sum(axis=1) != UNIT).any():
         raise InvalidProtocol("a table of a filled column is no distribution")
 
@@ -193,6 +215,10 @@ def _check_inside(one: Inside, size: int) -> None:
         raise InvalidProtocol("a part of a value is no range of numbers")
     if one.column is not None and ((first < 0).any() or (last >= len(one.column)).any()):
         raise InvalidProtocol("a part of a value has a label that its column does not have")
+    if len(one.counts) != len(one.codes(size)) or len(one.counts) > len(parts) + 1 or min(one.ends) < 0:
+        raise InvalidProtocol("the noisy counts of a column do not fit its parts")
+    if (np.abs(one.counts) > MOST_PEOPLE).any() or sum(one.ends) > len(parts):
+        raise InvalidProtocol("the noisy counts of a column do not fit its parts")
     if not set(np.bincount(codes, weight.astype(np.float64), size).astype(np.int64).tolist()) <= {0, UNIT}:
         raise InvalidProtocol("the parts of a value do not add up")
 

@@ -26,6 +26,8 @@ class _Filled(BaseModel):
     parents: tuple[str, ...] = Field(max_length=MOST_COLUMNS)
     weights: tuple[tuple[int, ...], ...] = Field(min_length=1, max_length=MOST_VALUES)
     """For every combination of the parents' values, in C order: 2³²·P(v) of every value v."""
+    counts: tuple[tuple[int, ...], ...] = Field(min_length=1, max_length=MOST_VALUES)
+    """The same of how many people have these values, with noise."""
 
 
 class _Inside(BaseModel):
@@ -37,6 +39,10 @@ class _Inside(BaseModel):
     column: Column | None
     parts: tuple[tuple[int, int, int, int], ...] = Field(max_length=MOST_VALUES)
     """Value, first, last, 2³²·P: numbers from first to last are equally likely."""
+    counts: tuple[int, ...] = Field(max_length=MOST_VALUES)
+    """How many people each part has, with noise, and last those of the value without parts, if there is one."""
+    ends: tuple[int, int]
+    """How many of the first and of the last parts are read as empty."""
 
 
 class _FillNoise(BaseModel):
@@ -70,7 +76,13 @@ def plain_fill(fill: Fill) -> dict[str, Any]:
     return {
         "step": "fill",
         "filled": [
-            {"name": one.name, "parents": list(one.parents), "weights": one.weights.tolist()} for one in fill.filled
+            {
+                "name": one.name,
+                "parents": list(one.parents),
+                "weights": one.weights.tolist(),
+                "counts": one.counts.tolist(),
+            }
+            for one in fill.filled
         ],
         "inside": [
             {
@@ -79,6 +91,8 @@ def plain_fill(fill: Fill) -> dict[str, Any]:
                 "decimals": one.decimals,
                 "column": one.column.model_dump() if one.column is not None else None,
                 "parts": one.parts.tolist(),
+                "counts": one.counts.tolist(),
+                "ends": list(one.ends),
             }
             for one in fill.inside
         ],
@@ -89,13 +103,20 @@ def plain_fill(fill: Fill) -> dict[str, Any]:
 
 def fill_in(found: FillInFile) -> Fill:
     """The fill; whether it fits its protocol is found when that is made."""
-    filled = tuple(Filled(one.name, one.parents, integers(one.weights)) for one in found.filled)
-    inside = tuple(Inside(one.name, one.grid, one.decimals, one.column, _parts(one.parts)) for one in found.inside)
+    filled = tuple(Filled(one.name, one.parents, integers(one.weights), integers(one.counts)) for one in found.filled)
+    inside = tuple(
+        Inside(one.name, one.grid, one.decimals, one.column, _parts(one.parts), _counts(one.counts), one.ends)
+        for one in found.inside
+    )
     return Fill(filled, inside, found.order, FillNoise(**found.noise.model_dump()))
 
 
 def _parts(parts: tuple[tuple[int, int, int, int], ...]) -> Integers:
     return integers(parts) if parts else np.empty((0, 4), dtype=np.int64)
+
+
+def _counts(counts: tuple[int, ...]) -> Integers:
+    return np.asarray(integers((counts,))[0])
 
 
 def checked_noise(fill: Fill, before: float, level: float) -> Fill:

@@ -127,7 +127,7 @@ def _kind(one: Inside, kind: pa.DataType | None) -> pa.DataType:
         return pa.string() if kind is not None and is_text(kind) else pa.date32()
     if one.grid == "number":
         return kind if kind is not None and pa.types.is_floating(kind) else pa.float64()
-    largest = int(np.abs(one.parts[:, FIRST : LAST + 1]).max(initial=0))
+    largest = int(np.abs(one.drawn[:, FIRST : LAST + 1]).max(initial=0))
     if kind is not None and pa.types.is_floating(kind):
         return kind
     fits = kind is not None and pa.types.is_signed_integer(kind) and largest < 2 ** (kind.bit_width - 1)
@@ -153,8 +153,8 @@ def read(one: Inside, as_label: Column | None, array: pa.Array) -> tuple[Integer
 
 def _in_parts(one: Inside, numbers: Integers) -> NDArray[np.bool_]:
     """Which numbers lie in some part."""
-    order = np.argsort(one.parts[:, FIRST], kind="stable")
-    first, last = one.parts[order, FIRST], np.maximum.accumulate(one.parts[order, LAST])
+    parts = one.drawn[np.argsort(one.drawn[:, FIRST], kind="stable")]
+    first, last = parts[:, FIRST], np.maximum.accumulate(parts[:, LAST])
     place = np.searchsorted(first, numbers, side="right") - 1
     return np.asarray((place >= 0) & (numbers <= last[np.maximum(place, 0)]))
 

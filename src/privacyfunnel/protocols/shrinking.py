@@ -19,6 +19,9 @@ from privacyfunnel.typing import Integers, Matrix, Vector
 
 LEAST = 1e-12
 """Below this a sum of people is none."""
+FAR = 4.0
+"""Standard deviations of noise on a cell at the end of a range that has no end: one with fewer people is read as empty,
+since one that noise made up would spoil every mean."""
 
 
 def nearest_counts(counts: Vector, people: float) -> Vector:
@@ -48,6 +51,17 @@ def _towards(table: Matrix, expected: Matrix, variance: float, people: int) -> M
     found = np.maximum(counts * expected + signal / (signal + variance) * deviation, 0.0)
     total = found.sum(axis=1, keepdims=True)
     return np.asarray(np.where(total > LEAST, found / np.maximum(total, LEAST), expected))
+
+
+def within_codes(codes: Integers, widths: Vector, counts: Vector) -> Integers:
+    """2³²·P(k | code of k) of cells k by their counts, or of the narrowest cells of a code that counts nobody."""
+    found = np.zeros(len(codes), dtype=np.int64)
+    for code in np.unique(codes).tolist():
+        own = np.flatnonzero(codes == code)
+        counted, width = counts[own], widths[own]
+        chances = counted if counted.sum() > 0 else np.where(width == width.min(), 1.0, 0.0)
+        found[own] = in_parts((chances / chances.sum())[None, :])[0]
+    return found
 
 
 def in_parts(chances: Matrix) -> Integers:

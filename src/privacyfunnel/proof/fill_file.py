@@ -1,0 +1,190 @@
+"""The public audit of filled columns: their noisy tables can have the noise that is stated, and what is drawn follows.
+
+The file has a noisy count of each cell of a column j, C_j, and noisy tables T of a filled column with its parents. All
+have discrete Gaussian noise of one σ, and all count the same n people. With e cells of T to each value of j, centred
+over the k values of j, the margin of T less that of C_j has noise of variance at least eσ² in k − 1 directions,
+whatever was made of C_j before: so its squares are no smaller in law than those of k − 1 draws (Anderson's inequality).
+The same holds of sums of tables less n, of what a table tells beyond its columns, and of the centred counts of cells.
+All of these have noise of their own, so that they may be added up. Values of a filled column were put together by
+looking at C_j, so that a bound of their sums holds for all sets of cells at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from privacyfunnel.proof.table_noise import LARGER, LUCK, OTHER_PEOPLE, SMALLER, less_than_noise
+from privacyfunnel.protocols.fill import CODE, FIRST, LAST, WEIGHT, Fill, Filled
+from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.protocols.shrinking import FAR, in_parts, nearest_counts, shrunk, within_codes
+from privacyfunnel.typing import Integers, Vector
+
+OF_WEIGHT = 1e-6
+"""By which part a probability may differ from what follows from the counts: processors round otherwise."""
+OTHER_CHANCES = "what is drawn for filled columns does not follow from their noisy tables"
+
+
+class _Sum(NamedTuple):
+    """A sum of squares in so many directions, of the noise of so many cells at least."""
+
+    squares: float
+    freedom: int
+    cells: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """Counts of some columns together, each axis with its name."""
+
+    names: tuple[str, ...]
+    counts: Vector
+
+    @classmethod
+    def of(cls, one: Filled, sizes: Mapping[str, int]) -> _Table:
+        names = (*one.parents, one.name)
+        return cls(names, np.asarray(one.counts.reshape([sizes[name] for name in names]), dtype=np.float64))
+
+    def margin(self, name: str) -> Vector:
+        """The counts of the values of one column."""
+        axis = self.names.index(name)
+        return np.asarray(self.counts.sum(axis=tuple(i for i in range(self.counts.ndim) if i != axis)))
+
+    def cells(self, name: str) -> int:
+        """Of each value of this column."""
+        return int(self.counts.size // self.counts.shape[self.names.index(name)])
+
+    def beyond(self) -> _Sum:
+        """What it tells beyond its columns."""
+        left = self.counts
+        for axis in range(left.ndim):
+            left = left - left.mean(axis=axis, keepdims=True)
+        return _Sum(float((left**2).sum()), int(np.prod(np.array(left.shape) - 1)), left.size)
+
+
+def flaw_in_filled(protocol: Protocol) -> str | None:
+    """The same of a protocol; nothing where no column is filled."""
+    if protocol.fill is None or protocol.people is None:
+        return None
+    return flaw_in_fill(protocol.fill, protocol.people, {column.name: len(column) for column in protocol.columns})
+
+
+def flaw_in_fill(fill: Fill, people: int, kept: Mapping[str, int]) -> str | None:
+    """Why the noisy tables cannot have their noise, or what is drawn not follow from them, if so.
+
+    The kept columns are given with their numbers of values.
+    """
+    sizes = {**kept, **{one.name: one.size for one in fill.filled}}
+    return _flaw_in_noise(fill, people, sizes) or _flaw_in_chances(fill, people, sizes)
+
+
+def _flaw_in_noise(fill: Fill, people: int, sizes: Mapping[str, int]) -> str | None:
+    variance = fill.noise.sigma**2
+    tables = [_Table.of(one, sizes) for one in fill.filled]
+    cells = {one.name: one.counts.astype(np.float64) for one in fill.inside}
+    codes = {one.name: one.codes(sizes[one.name]) for one in fill.inside}
+    flaw = _too_large(tables, cells, codes, people, variance)
+    return flaw or _too_small(tables, cells, codes, people, variance)
+
+
+def _too_large(
+    tables: list[_Table], cells: dict[str, Vector], codes: dict[str, Integers], people: int, variance: float
+) -> str | None:
+    every = [*(table.counts for table in tables), *cells.values()]
+    intervals = sum(counts.size + 1 + sum(counts.shape) for counts in every)
+    rare = math.log(2 * intervals / LUCK)
+
+    def most(sums: Vector | float, choices: float = 0.0) -> Vector:
+        return np.asarray(np.sqrt(2 * np.asarray(sums) * variance * (rare + choices)))
+
+    for counts in every:
+        if abs(float(counts.sum()) - people) > most(counts.size):
+            return OTHER_PEOPLE
+        if counts.min(initial=0) < -most(1) or counts.max(initial=0) > people + most(1):
+            return LARGER
+    for name in dict.fromkeys([*cells, *(name for table in tables for name in table.names)]):
+        told = [(table.margin(name), most(table.cells(name))) for table in tables if name in table.names]
+        if name in cells:
+            own = cells[name]
+            together = np.bincount(codes[name]).astype(np.float64)
+            told.append((_summed(codes[name], own), most(together, len(own) * math.log(2))))
+        low = np.max([values - b for values, b in told], axis=0)
+        high = np.min([values + b for values, b in told], axis=0)
+        if (np.maximum(low, 0) > np.minimum(high, people)).any():
+            return LARGER
+    return None
+
+
+def _too_small(
+    tables: list[_Table], cells: dict[str, Vector], codes: dict[str, Integers], people: int, variance: float
+) -> str | None:
+    every = [*(table.counts for table in tables), *cells.values()]
+    everything = sum(counts.size for counts in every)
+    totals = math.fsum((float(counts.sum()) - people) ** 2 / counts.size for counts in every)
+    sums = [_Sum(totals, len(every), everything)]
+    for name in dict.fromkeys(name for table in tables for name in table.names):
+        told = [table for table in tables if name in table.names]
+        own = [(_centred(table.margin(name)), 1 / table.cells(name)) for table in told]
+        size = len(own[0][0])
+        if name in cells:
+            middle, freedom = _centred(_summed(codes[name], cells[name])), len(own) * (size - 1)
+        else:
+            middle = np.sum([w * values for values, w in own], axis=0) / math.fsum(w for _, w in own)
+            freedom = (len(own) - 1) * (size - 1)
+        squares = math.fsum(w * float(((values - middle) ** 2).sum()) for values, w in own)
+        sums.append(_Sum(squares, freedom, sum(table.counts.size for table in told)))
+    beyond = [table.beyond() for table in tables]
+    beyond += [_Sum(float((_centred(own) ** 2).sum()), len(own) - 1, len(own)) for own in cells.values()]
+    shared = _Sum(math.fsum(one.squares for one in sums), sum(one.freedom for one in sums), everything)
+    whole = _Sum(
+        shared.squares + math.fsum(one.squares for one in beyond),
+        shared.freedom + sum(one.freedom for one in beyond),
+        everything,
+    )
+    sums += [shared, whole, *beyond]
+    small = any(
+        less_than_noise(
+            one.squares / variance, one.freedom, 2 * one.freedom, one.cells / (4 * variance), LUCK / len(sums)
+        )
+        for one in sums
+    )
+    return SMALLER if small else None
+
+
+def _summed(codes: Integers, counts: Vector) -> Vector:
+    return np.asarray(np.bincount(codes, counts), dtype=np.float64)
+
+
+def _centred(values: Vector) -> Vector:
+    return np.asarray(values - values.mean())
+
+
+def _flaw_in_chances(fill: Fill, people: int, sizes: Mapping[str, int]) -> str | None:
+    """Whether other probabilities follow from the noisy tables."""
+    sigma = fill.noise.sigma
+    alone: dict[str, Vector] = {}
+    for own in fill.inside:
+        parts, (first, last) = own.parts, own.ends
+        counts = nearest_counts(own.counts.astype(np.float64), people)
+        out = np.r_[0:first, len(parts) - last : len(parts)]
+        if (counts[out] >= FAR * sigma * (1 + OF_WEIGHT)).any():
+            return OTHER_CHANCES
+        counts[out] = 0
+        widths = (parts[:, LAST] - parts[:, FIRST] + 1).astype(np.float64)
+        if not _same(parts[:, WEIGHT], within_codes(parts[:, CODE], widths, counts[: len(parts)]), len(parts)):
+            return OTHER_CHANCES
+        alone[own.name] = _summed(own.codes(sizes[own.name]), counts)
+    for one in fill.filled:
+        again = in_parts(shrunk(_Table.of(one, sizes).counts, alone[one.name], sigma**2, people))
+        if not _same(one.weights, again, one.size):
+            return OTHER_CHANCES
+    return None
+
+
+def _same(weights: Integers, again: Integers, size: int) -> bool:
+    """But for rounding: the rest of a sum of so many whole numbers is added to one of them."""
+    return bool((np.abs(weights - again) <= size + OF_WEIGHT * again).all())
