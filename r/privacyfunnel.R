@@ -35,12 +35,22 @@ pf_read <- function(path) {
     stop("this is no protocol that this version reads", call. = FALSE)
   step <- file$chain[[1]]
   if (!identical(step$step, "channel"))
-    stop("this protocol does not list its channel (", step$step, "); ask funnel estimate", call. = FALSE)
-  if (length(file$chain) > 1)
-    stop("this protocol has filled columns, which are not read here; ask funnel estimate about the kept ones", call. = FALSE)
+    stop("this protocol does not list its channel (", step$step, "); instead of R use: ", .pf_instead(step$step), call. = FALSE)
   block <- .pf_block(step)
-  structure(list(objective = file$objective, people = file$people, noise = file$noise, block = block,
+  named <- function(parts) if (length(parts)) vapply(parts, `[[`, "", "name") else character(0)
+  fill <- if (length(file$chain) > 1) file$chain[[2]]
+  filled <- named(fill$filled)
+  within <- intersect(named(fill$inside), block$attributes)
+  if (length(within))
+    stop("this release writes numbers inside the ranges of ", within[1], "; instead of R use: ", .pf_instead(""), call. = FALSE)
+  structure(list(objective = file$objective, filled = filled, people = file$people, noise = file$noise, block = block,
                  attributes = block$attributes), class = "pf_protocol")
+}
+
+.pf_instead <- function(step) {
+  # What tells shares of a release whose channel is recomputed from a model, or depends on what was released before.
+  asked <- "funnel estimate TABLE --protocol protocol.json"
+  if (identical(step, "by_history")) paste(asked, "--released EARLIER --person COLUMN") else asked
 }
 
 print.pf_protocol <- function(x, ...) {
@@ -157,6 +167,10 @@ pf_shares <- function(released, protocol, of, by = NULL, rows = NULL, confidence
 }
 
 .pf_require <- function(protocol, names) {
+  filled <- intersect(names, protocol$filled)
+  if (length(filled))
+    stop("column ", filled[1], " is filled: its values are drawn from a model, and how far shares of it are off is not ",
+         "known; ask about kept columns (", paste(protocol$attributes, collapse = ", "), ")", call. = FALSE)
   unknown <- setdiff(names, protocol$attributes)
   if (length(unknown)) stop("the protocol does not release ", unknown[1], "; its attributes are ",
                             paste(protocol$attributes, collapse = ", "), call. = FALSE)

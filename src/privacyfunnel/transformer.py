@@ -63,7 +63,8 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
     `fit(X, y)` takes the secret as y, several as a DataFrame, or from the columns of X that `secret` names; y is then
     left to the other steps of a pipeline. `transform` keeps the order of the rows and their index, since the other
     columns of a pipeline must still fit: to publish a table use `protocol_.sanitise`, which shuffles it.
-    Every call draws afresh. Whoever sees two draws for a row learns more than the promise allows.
+    Every call draws afresh. Whoever sees two draws for a row learns more than the promise allows. There are no
+    follow-ups: those are drawn by what was released of a person before, and scikit-learn does not say whose rows are.
 
     Parameters
     ----------

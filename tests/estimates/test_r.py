@@ -126,15 +126,12 @@ def test_r_and_python_agree(r, tmp_path, kind, rows, way):
         ('pf_shares("open.csv", p, of = c("sex", "sex"), rows = "fitted")', "named twice"),
         ('pf_shares(data.frame(sex = "x"), p, of = "sex", rows = "fitted")', "lacks the column"),
         ('pf_read("asked.json")', "no protocol"),
-        ('pf_read("filled.json")', "has filled columns, which are not read here; ask funnel estimate"),
     ],
 )
 def test_r_refuses_in_one_line(r, tmp_path, call, words):
     protocol = protocol_for("exact")
     asked_of_r(r, tmp_path, protocol.sanitise(table()[NAMES], seed=5), protocol, [])
     (tmp_path / "asked.json").write_text("{}")
-    content = {"schema": "privacyfunnel/1", "chain": [{"step": "channel"}, {"step": "fill"}]}
-    (tmp_path / "filled.json").write_text(json.dumps(content))
     script = f'source({json.dumps(str(SOURCE))}); p <- pf_read("protocol.json"); {call}'
     done = subprocess.run([r, "-e", script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 1

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import privacyfunnel as pf
-from privacyfunnel.errors import InvalidProtocol
+from privacyfunnel.errors import InvalidInput, InvalidProtocol
 from privacyfunnel.promises.notion import factor
 from privacyfunnel.proof.wide import certify_plan
 from privacyfunnel.protocols.everything import everything
@@ -137,6 +137,13 @@ def test_a_model_without_what_its_columns_need_is_refused_in_a_line(protocol, wi
     with pytest.raises(InvalidProtocol) as refused:
         from_text(sealed(content | {"chain": [step | MISSING[what](step)]}))
     assert "\n" not in str(refused.value)
+
+
+def test_nothing_follows_a_model_and_the_sentence_counts_the_list_that_is_missing(protocol):
+    n = math.prod(SIZES)
+    joint = pf.Joint([[3, 1], [1, 3]])
+    with pytest.raises(InvalidInput, match=rf"each of its {n:,} combinations .* {n * n:,} probabilities"):
+        pf.optimise(joint, pf.LIP(1.0), after=protocol)
 
 
 def test_a_changed_digit_is_refused(protocol):

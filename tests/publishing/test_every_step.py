@@ -5,17 +5,21 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import filled_people
 import privacyfunnel as pf
 from privacyfunnel.cli.app import run
 from privacyfunnel.errors import InvalidProtocol
 from privacyfunnel.protocols.step import KINDS
 from privacyfunnel.publishing.described import OWN, R_FILE
 from privacyfunnel.publishing.publish import publish, r_source
+from privacyfunnel.tables.fill import with_fill
+from privacyfunnel.tables.sources import open_source
 from privacyfunnel.tables.wide.fit import fit_wide
 from publishing.conftest import told
 from r_parts import require_r
@@ -129,4 +133,31 @@ def test_r_reads_listed_channels_and_says_of_others_what_to_ask(published, tmp_p
     typed = [shutil.which("Rscript"), str(tmp_path / "read.R")]
     found = subprocess.run(typed, capture_output=True, text=True, check=False)
     assert (found.returncode == 0) == (kind == "channel")
-    assert kind == "channel" or f"does not list its channel ({kind})" in found.stderr
+    assert kind == "channel" or f"does not list its channel ({kind}); instead of R use: funnel estimate" in found.stderr
+    assert ("--released EARLIER --person COLUMN" in found.stderr) == (kind == "by_history")
+
+
+FILLED_IN_R = """
+said <- function(asked) cat(tryCatch(paste(nrow(asked), "shares"), error = conditionMessage), "\\n")
+protocol <- pf_read("coarse.json")
+said(pf_shares("open.csv", protocol, of = "town", rows = "other"))
+said(pf_shares("open.csv", protocol, of = "job", rows = "other"))
+said(pf_read("within.json"))
+"""
+
+
+def test_r_tells_shares_of_kept_columns_and_says_of_filled_ones_that_their_errors_are_not_known(tmp_path):
+    typed, rows = [require_r(), "ask.R"], filled_people.people(1_000)
+    coarse = with_fill(filled_people.kept(rows), open_source(rows), ["job"], 4.0, ranges=True)
+    coarse.save(tmp_path / "coarse.json")
+    coarse.sanitise(rows.drop_columns("ill"), tmp_path / "open.csv")
+    with_fill(replace(coarse, fill=None), open_source(rows), ["job"], 4.0).save(tmp_path / "within.json")
+    (tmp_path / "ask.R").write_bytes(r_source() + FILLED_IN_R.encode())
+    done = subprocess.run(typed, cwd=tmp_path, capture_output=True, text=True, check=False)
+    kept, filled, within = done.stdout.splitlines()
+    assert kept.strip() == "3 shares", done.stderr
+    assert (
+        "column job is filled: its values are drawn from a model, and how far shares of it are off is not known"
+        in filled
+    )
+    assert "inside the ranges of age; instead of R use: funnel estimate TABLE" in within

@@ -19,6 +19,7 @@ from privacyfunnel.optimiser.tradeoff import Point, Tradeoff, tradeoff
 from privacyfunnel.promises.notion import Notion, factor
 from privacyfunnel.protocols.protocol import Objective
 from privacyfunnel.report.curves import EPSILONS
+from privacyfunnel.report.rarest import rarest, rarest_words
 from privacyfunnel.spec import as_flags
 from privacyfunnel.spec.spec import Spec
 from privacyfunnel.tables.counting import Counted
@@ -67,10 +68,14 @@ def data(counted: Counted, curve: Tradeoff) -> dict[str, Any]:
     }
 
 
-def say(screen: Console, curve: Tradeoff) -> None:
+def say(screen: Console, counted: Counted, curve: Tradeoff) -> None:
     """The curve, for the steward alone: it is measured on the table."""
     screen.print(marked(ON_EXACT_COUNTS))
     screen.print(marked_table(_render(curve)))
+    each = {f"at ε = {point.epsilon:g}": rarest(point.protocol.notion, counted.joint) for point in curve.points}
+    limited = {where: found for where, found in each.items() if found is not None}
+    if limited:
+        screen.print(marked(rarest_words(counted.joint, limited)), markup=False)
 
 
 def _render(curve: Tradeoff) -> Table:

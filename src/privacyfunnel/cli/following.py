@@ -40,6 +40,7 @@ class Past:
         if spec.after is None:
             return None
         protocol = load_protocol(Path(spec.after))
+        protocol.step.check_followed()
         if spec.released is None:
             return cls(protocol, None, None)
         layout = {"delimiter": spec.layout["delimiter"], "encoding": spec.layout["encoding"]}

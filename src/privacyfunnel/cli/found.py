@@ -25,6 +25,7 @@ from privacyfunnel.protocols.miscounting import counting_words
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.untold import Untold, untold_shares
 from privacyfunnel.protocols.variants import without_variants
+from privacyfunnel.report.rarest import rarest, rarest_words
 from privacyfunnel.tables.counting import Counted
 from privacyfunnel.tables.too_fine import Fineness, fineness
 
@@ -136,6 +137,8 @@ def told(found: Found) -> list[RenderableType]:
         lines.append(found.counted.threshold.words())
     lines += ["By the published counts:"] if joint.noise is not None else []
     lines += show.kept_lines(protocol, measured)
+    rare = rarest(protocol.notion, joint)
+    lines += [rarest_words(joint, {"": rare})] if rare is not None else []
     remarks = [found.fineness.words() if found.fineness else "", show.untold_line(found.untold)]
     remarks += [found.ending.words(protocol, measured.gap_share), found.emptied.words()]
     lines += show.seldom_meant(protocol, measured, found.wish is not None)

@@ -43,7 +43,7 @@ def propose(spec: Spec, table: Path, output: Path | None, json: bool) -> None:
         screen.print(line, markup=False)
     if why:
         screen.print(marked_table(left_out(why)))
-    curve.say(screen, found)
+    curve.say(screen, counted, found)
     of = "of cells stay as they are" if found.objective == "faithful" else "of the information is kept"
     screen.print(marked(f"ε = {epsilon:g} is proposed: beliefs change by at most ×{factor(epsilon)}, {kept:.0%} {of}."))
     screen.print("Nothing was written.")

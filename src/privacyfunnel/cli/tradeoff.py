@@ -62,5 +62,5 @@ def tradeoff(spec: Spec, epsilons: Epsilons = None, json: shared.Json = False) -
         screen.print(line, markup=False)
     if why:
         screen.print(marked_table(left_out(why)))
-    curve.say(screen, found)
+    curve.say(screen, counted, found)
     next_command.say(then, marked(f"Next, with ε = {epsilon:g}, which keeps {kept:.0%}:"))

@@ -118,8 +118,9 @@ def association(opened: Opened, first: str, second: str) -> Association:
         raise InvalidInput(f"{first} goes together with itself; name another attribute")
     if not opened.read.associated:
         raise InvalidTable(
-            f"a model's release does not tell for sure how strongly {first} and {second} go together in all; compare "
-            "groups (--compare), or fit a model (funnel regress)"
+            f"a model's release does not tell for sure how strongly {first} and {second} go together in all: that is "
+            "a sum over all pairs of their values, and its file does not tell how what the model has wrong in one goes "
+            "with what it has wrong in another; compare groups (--compare), or fit a model (funnel regress)"
         )
     reader = opened.reader([first, second])
     cells = cell_shares(reader, [first, second])

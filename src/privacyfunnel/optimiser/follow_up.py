@@ -71,6 +71,7 @@ def follow_up(
         raise InvalidPromise("a follow-up is for the counts as they are; robust promises are for single releases")
     if not isinstance(after, Protocol):
         raise InvalidInput(f"after= is the protocol of the release before, not {type(after).__name__}")
+    after.step.check_followed()
     _check_secret(joint, after)
     if not cover >= 0 or (cover < math.inf and not keep_rows):
         raise InvalidInput(

@@ -113,6 +113,14 @@ class EnvelopeInFile(BaseModel):
     """SHA-256 of everything before it."""
 
 
+READ: dict[Kind, Callable[[Any, EnvelopeInFile, Protocol | None], Step]] = {
+    "channel": lambda found, file, before: block_in(found),
+    "by_history": lambda found, file, before: histories_in(found, cast(Protocol, before)),
+    "by_model": lambda found, file, before: model_in(found, file.noise, file.people),
+}
+"""How a step is read, checked, out of its file and what it follows."""
+
+
 def to_text(protocol: Protocol) -> str:
     """The protocol as the text of its file."""
     return written(content_of(protocol))
@@ -207,9 +215,7 @@ def _step(found: ChannelInFile | HistoryInFile | ModelInFile, file: EnvelopeInFi
     """The step, checked; one that follows something is of that."""
     if (before is not None) != (found.step == "by_history"):
         raise InvalidProtocol("a channel for every history follows an earlier release, and nothing else does")
-    if isinstance(found, HistoryInFile):
-        return histories_in(found, cast(Protocol, before))
-    return block_in(found) if isinstance(found, ChannelInFile) else model_in(found, file.noise, file.people)
+    return READ[found.step](found, file, before)
 
 
 def _check_head(file: EnvelopeInFile, notion: Notion, names: Sequence[str]) -> None:
@@ -260,6 +266,6 @@ def _likeness(file: EnvelopeInFile, names: Sequence[str]) -> Likeness | None:
         raise InvalidProtocol("the fidelity is above its bound")
     if any(name not in names or not 0 < weight < math.inf for name, weight in found.weights):
         raise InvalidProtocol("the weights are not positive numbers for attributes")
-    if isinstance(step, ChannelInFile) and step.labels != tuple(range(len(step.values))):
+    if step.step == "channel" and step.labels != tuple(range(len(step.values))):
         raise InvalidProtocol("the outputs of a faithful release are the values themselves, in order")
     return Likeness(**found.model_dump())

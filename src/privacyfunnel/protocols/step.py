@@ -138,3 +138,6 @@ class Step(ABC):
 
     def check(self, protocol: Protocol) -> None:  # noqa: B027 - most fit in any
         """Refuse a protocol that this step does not fit in."""
+
+    def check_followed(self) -> None:  # noqa: B027 - most can be
+        """Refuse to be followed by a further release of the same people, where nothing can follow."""

@@ -14,6 +14,7 @@ from privacyfunnel.attacks.repetition import Repeated, repeated
 from privacyfunnel.distribution.column import Label
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
+from privacyfunnel.promises.notion import Notion
 from privacyfunnel.proof.certificate import audit_publicly, certify
 from privacyfunnel.proof.over_population import PopulationFindings, population_findings
 from privacyfunnel.proof.verdict import Certificate
@@ -219,16 +220,15 @@ def _speaks_of_population(protocol: Protocol) -> bool:
 
 def _beliefs(protocol: Protocol, joint: Joint, together: Matrix) -> tuple[Belief, ...]:
     posterior = together / together.sum(axis=0)
-    ranges = _ranges(protocol, joint)
+    ranges = belief_ranges(protocol.notion, joint)
     return tuple(
         Belief(text_of(value), float(prior), posterior[s], *ranges[s])
         for s, (value, prior) in enumerate(zip(joint.secret_values, joint.p_s, strict=True))
     )
 
 
-def _ranges(protocol: Protocol, joint: Joint) -> list[tuple[float, float]]:
+def belief_ranges(notion: Notion, joint: Joint) -> list[tuple[float, float]]:
     """Between what the belief in each value of the secret stays, as far as a promise of several clauses tells."""
-    notion = protocol.notion
     if notion.simple:
         return [notion.limits.granted().belief_range(float(prior)) for prior in joint.p_s]
     found = [(0.0, 1.0)] * joint.n_s

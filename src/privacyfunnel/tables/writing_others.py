@@ -127,7 +127,7 @@ def _excel(file: IO[bytes], schema: pa.Schema) -> Iterator[Write]:
         try:
             for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 if all(value is None for value in row):
-                    raise OutputRefused("a row in which all is missing is none in Excel; write .csv or .parquet")
+                    raise OutputRefused("Excel would lose a row in which all is missing; write .csv or .parquet")
                 sheet.append([cell(value) for value in row])
         except (IllegalCharacterError, ValueError):
             raise OutputRefused("this table has texts that Excel does not take; write .csv or .parquet") from None

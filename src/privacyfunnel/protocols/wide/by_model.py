@@ -13,7 +13,7 @@ from privacyfunnel.distribution.column import Column
 from privacyfunnel.distribution.gaussian import GaussianNoise
 from privacyfunnel.distribution.marginals import Marginals
 from privacyfunnel.distribution.pair_model import PairModel
-from privacyfunnel.errors import InvalidProtocol
+from privacyfunnel.errors import InvalidInput, InvalidProtocol
 from privacyfunnel.protocols.step import Kind, Spent, Step
 from privacyfunnel.protocols.wide.column_counts import ColumnCounts, column_counts
 from privacyfunnel.protocols.wide.kept import Kept, kept_by
@@ -116,6 +116,16 @@ class ByModel(Step):
     def check(self, protocol: Protocol) -> None:
         """Refuse noise that is too small for its ε₀ and δ₀ beside the promise about rows."""
         check_tables(self.tables, self.noise, self.epsilon, protocol.notion.epsilon)
+
+    def check_followed(self) -> None:
+        """Refuse: what follows is proven on channels that are lists of whole parts of 2³²."""
+        n = self.n_outputs
+        raise InvalidInput(
+            "nothing can follow the release of a model (fit --model): a follow-up is proven on a list of how each of "
+            f"its {n:,} combinations of values is released as each other, {n * n:,} probabilities in whole parts of "
+            "2³², and a model's are fractions of its own weights, which are recomputed and not listed; fit what is to "
+            "be followed without --model"
+        )
 
     @property
     def people(self) -> int:
