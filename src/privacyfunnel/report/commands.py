@@ -15,11 +15,14 @@ from privacyfunnel.spec.of_protocol import (
     counts_of,
     groups_of,
     is_declared,
+    not_told,
+    readers_of,
     reading_of,
     secrets_of,
     spec_of,
     weights_of,
 )
+from privacyfunnel.spec.spec import Spec
 
 LONG_LINE = 78
 """Letters: two fewer than the 80 of an old terminal, for its prompt."""
@@ -33,6 +36,8 @@ class Steps:
     sanitise: str
     audit: str
     python: str
+    to_add: str
+    """What the file of the protocol does not tell, in two sentences."""
 
 
 def steps(protocol: Protocol, table: str, file: str = "protocol.json", released: str = "released.csv") -> Steps:
@@ -46,6 +51,7 @@ def steps(protocol: Protocol, table: str, file: str = "protocol.json", released:
         shlex.join(["funnel", "sanitise", table, "--protocol", file, "-o", released]),
         shlex.join(audit if protocol.carries_counts else [*audit, "--table", table]),
         _python(protocol, table, file, released),
+        _to_add(protocol),
     )
 
 
@@ -67,8 +73,13 @@ def in_lines(command: str) -> str:
 def _fit(protocol: Protocol, table: str, file: str) -> str:
     spec = spec_of(protocol, table)
     if spec is None:
-        return "# this promise cannot be typed: it is made in Python, as below"
+        return "# this cannot be typed: it is made in Python, as below"
     return shlex.join(["funnel", "fit", *as_flags.words(spec), "-o", file])
+
+
+def _to_add(protocol: Protocol) -> str:
+    options = ", ".join(as_flags.flag(Spec, key) for key in not_told(protocol))
+    return f"The protocol file does not record these options: {options}. If you used one of them, add it."
 
 
 def _expression(notion: Notion) -> str:
@@ -88,6 +99,7 @@ def _call(protocol: Protocol) -> str:
         given.append(f"exact={list(protocol.step.exact)!r}")
     if weights_of(protocol):
         given.append(f"weights={weights_of(protocol)!r}")
+    given += [f"{name}={value!r}" for name, value in readers_of(protocol).items()]
     return f"pf.optimise({', '.join(given)})"
 
 

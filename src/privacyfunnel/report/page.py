@@ -277,5 +277,6 @@ def _again(account: Account, table_name: str, protocol_name: str) -> str:
         + code(commands, "Command lines")
         + paragraph("The same in Python:")
         + code(typed.python, "Python")
+        + paragraph(typed.to_add, "muted")
         + paragraph(words.again_words(account), "muted")
     )

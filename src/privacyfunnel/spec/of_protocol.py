@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import combinations
 from typing import Any
 
 from privacyfunnel.distribution.column import OTHER, Column
@@ -22,6 +23,8 @@ from privacyfunnel.tables.frequency_threshold import of_noisy, usual_threshold
 
 DOMAIN = "domain.json"
 """What the file of a domain is called, since a protocol does not name it."""
+BEFORE = "before.json"
+"""What the file of an earlier protocol is called, likewise."""
 DATES = ("year", "month", "day")
 
 
@@ -33,11 +36,13 @@ def spec_of(protocol: Protocol, table: str) -> Spec | None:
     asked: dict[str, Any] = {"table": table, "columns": protocol.attributes, "keep_exact": tuple(protocol.step.exact)}
     asked |= {**promised, **counts_of(protocol)}
     asked |= {"objective": None if protocol.objective == USUAL_OBJECTIVE else protocol.objective}
-    asked |= {"weight": weights_of(protocol), "group": groups_of(protocol)}
+    asked |= {"weight": weights_of(protocol), "group": groups_of(protocol), **readers_of(protocol)}
+    asked |= {"after": None if protocol.before is None else BEFORE}
+    asked |= {"allow_secret_attribute": not set(secrets_of(protocol)).isdisjoint(protocol.attributes)}
     asked |= {"domain": DOMAIN} if is_declared(protocol) else reading_of(protocol)
     try:
         return again(Spec, without_empty(asked))
-    except InvalidInput:  # of a name that cannot be typed
+    except InvalidInput:  # of a name, or of readers, that cannot be typed
         return None
 
 
@@ -97,6 +102,23 @@ def weights_of(protocol: Protocol) -> dict[str, float]:
     return dict(protocol.likeness.weights) if protocol.likeness is not None else {}
 
 
+def readers_of(protocol: Protocol) -> dict[str, Any]:
+    """Whose estimates it was made for, and what was given up for them."""
+    sharp, names = protocol.precision, protocol.attributes
+    if sharp is None:
+        return {}
+    shares = {(name,) for name in names}
+    named = {"shares": shares, "pairs": shares | set(combinations(names, 2))}
+    asked = next((word for word, tables in named.items() if tables == set(sharp.tables)), list(sharp.tables))
+    return {"readers": asked, "give_up": sharp.give_up}
+
+
+def not_told(protocol: Protocol) -> list[str]:
+    """The keys that could change a protocol like this, and that its file does not tell."""
+    insisted = ["insist"] if protocol.at_least and protocol.noise is None else []  # by exact counts, which it has not
+    return [*NOT_TOLD, *insisted, *(NOT_TOLD_OF_CHANGES if protocol.before is not None else ())]
+
+
 def counts_of(protocol: Protocol) -> dict[str, Any]:
     """What it was computed from."""
     return COUNTS[protocol.step.kind](protocol)
@@ -112,8 +134,8 @@ def _of_cells(protocol: Protocol) -> dict[str, Any]:
     noise, least = protocol.noise, protocol.at_least
     if noise is None:
         return {"exact_fit": True, "at_least": least or None, "insist": False}
-    combinations = math.prod(len(column) for column in protocol.columns)
-    usual = usual_threshold(type(protocol.notion), protocol.notion.confidence, combinations)
+    cells = math.prod(len(column) for column in protocol.columns)
+    usual = usual_threshold(type(protocol.notion), protocol.notion.confidence, cells)
     told = {
         "insist": is_insisted(protocol),
         "at_least": least or (1 if usual else None),
@@ -124,6 +146,20 @@ def _of_cells(protocol: Protocol) -> dict[str, Any]:
     return {**told, "private": noise.epsilon, "delta": noise.delta or None}
 
 
+NOT_TOLD = ("where", "unit", "delimiter", "encoding", "gap", "time_limit")
+"""Which rows of which file were read, and how long the search took: a file tells none of this, whatever was asked."""
+NOT_TOLD_OF_CHANGES = ("released", "person", "was", "unchanged", "cover")
+"""Of whom something was released before, and what: tables that stay with the steward."""
+SAID_OTHERWISE = {
+    "leave_out": "columns",
+    "keep": "epsilon",
+    "error": "epsilon",
+    "coarsen": "bins",
+    "improve": "secret",
+    "engine": "table",
+    "master": "table",
+}
+"""Keys that a file tells by another: what they found, or the same asked for in another way, or done elsewhere."""
 COUNTS: dict[Kind, Callable[[Protocol], dict[str, Any]]] = {
     "channel": _of_cells,
     "by_history": _of_cells,
