@@ -10,6 +10,7 @@ import pytest
 
 import privacyfunnel as pf
 from privacyfunnel.cli.app import run
+from wide_files import wide_protocol
 
 ROWS = 3_000
 FAR = 6
@@ -339,3 +340,11 @@ def test_new_people_with_values_that_the_first_release_never_knew_are_to_be_left
     assert "For you alone: " in said
     assert "were not there when fitting: 1 in 'town'; leave these rows out (--where)" in said
     assert funnel(*asked, "--where", "town <> 'Elsewhere'") == 0
+
+
+def test_what_would_follow_a_model_is_refused_before_anything_is_counted(tmp_path, capsys):
+    wide_protocol().save(tmp_path / "wide.json")
+    typed = ["--secret", "sick", "--columns", "town", "--epsilon", "0.5", "--set", f"after={tmp_path / 'wide.json'}"]
+    assert funnel("fit", tmp_path / "no-table.csv", *typed, "-o", tmp_path / "second.json") == 2
+    assert "nothing can follow the release of a model (fit --model)" in capsys.readouterr().err
+    assert not (tmp_path / "second.json").exists()

@@ -25,6 +25,7 @@ from privacyfunnel.protocols.everything import everything
 from privacyfunnel.protocols.file import from_text, to_text
 from privacyfunnel.protocols.fill import Fill, Filled, FillNoise
 from privacyfunnel.publishing import check
+from privacyfunnel.tables import fill as fill_of_table
 from privacyfunnel.tables.fill import with_fill
 from privacyfunnel.tables.reading_back import rows_in_batches
 from privacyfunnel.tables.sources import open_source
@@ -152,6 +153,21 @@ def test_another_table_is_refused(table, protocol):
         filled(table.slice(1), replace(protocol, fill=None))
 
 
+def test_only_columns_that_are_read_more_finely_are_read_twice(table, monkeypatch):
+    asked, usual = [], fill_of_table.fit_columns
+
+    def fit_columns(source, names, wishes):
+        asked.append(set(names))
+        return usual(source, names, wishes)
+
+    monkeypatch.setattr(fill_of_table, "fit_columns", fit_columns)
+    found = fill_of_table._columns(open_source(table), FILLED, (), False)
+    assert tuple(column.name for column in found) == FILLED
+    first, second = asked
+    assert first == set(FILLED)
+    assert second == {column.name for column in found if column.kind == "bins" or column.other}
+
+
 @pytest.fixture(scope="module")
 def folder(table, protocol, tmp_path_factory):
     folder = tmp_path_factory.mktemp("filled")
@@ -230,7 +246,7 @@ def test_shares_of_kept_columns_are_estimated_and_of_filled_ones_refused(folder,
     ask = ["estimate", str(folder / "open.csv"), "--protocol", str(folder / "protocol.json")]
     assert run([*ask, "--of", "age", "--json"]) == 0
     assert run([*ask, "--of", "job"]) == 2
-    assert "not among the kept columns" in " ".join(capsys.readouterr().err.split())
+    assert "is filled: its values are drawn from a model" in " ".join(capsys.readouterr().err.split())
 
 
 def test_rows_with_filled_columns_are_not_remembered_by_a_key(table, protocol, tmp_path):

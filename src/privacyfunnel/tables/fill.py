@@ -96,12 +96,14 @@ def _columns(source: Source, names: Sequence[str], missing: tuple[str, ...], res
     """How each column is read: numbers by ranges, texts by their most frequent values."""
     fitted = fit_columns(source, names, Wishes(missing=missing)) if names else ()
     rough = [one.column for one in fitted if not (rest and (one.identifier or _too_fine(source, one.column)))]
-    names = [column.name for column in rough]
     finer = {column.name: RANGES for column in rough if column.kind == "bins"}
     more = {column.name: MOST_LABELS for column in rough if column.other}
-    if not finer and not more:
+    again = [column.name for column in rough if column.name in {**finer, **more}]
+    if not again:
         return rough
-    return [_own_values(one, source) for one in fit_columns(source, names, Wishes(finer, more, missing=missing))]
+    found = fit_columns(source, again, Wishes(finer, more, missing=missing))
+    own = {one.column.name: _own_values(one, source) for one in found}
+    return [own.get(column.name, column) for column in rough]
 
 
 def _too_fine(source: Source, column: Column) -> bool:

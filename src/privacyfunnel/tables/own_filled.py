@@ -54,5 +54,5 @@ def _cells(one: Inside) -> tuple[Integers, Integers]:
     """The numbers from which and to which the values of a column go, in their order."""
     if one.column is not None:
         return np.arange(len(one.column)), np.arange(len(one.column))
-    parts = one.parts[np.argsort(one.parts[:, FIRST], kind="stable")]
+    parts = one.drawn[np.argsort(one.drawn[:, FIRST], kind="stable")]
     return parts[:, FIRST], parts[:, LAST]
