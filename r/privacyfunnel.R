@@ -49,7 +49,7 @@ pf_read <- function(path) {
 
 .pf_instead <- function(step) {
   # What tells shares of a release whose channel is recomputed from a model, or depends on what was released before.
-  asked <- "funnel estimate TABLE --protocol protocol.json"
+  asked <- "funnel estimate table.csv --protocol protocol.json"
   if (identical(step, "by_history")) paste(asked, "--released EARLIER --person COLUMN") else asked
 }
 

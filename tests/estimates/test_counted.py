@@ -411,4 +411,4 @@ def test_the_command_line_says_what_it_did_and_why(release, capsys):
     assert (found["way"], found["tables"][0]["way"], found["tables"][0]["projected"]) == ("counted", "counted", False)
     assert "as they stand" in found["why"]
     assert run([*asked, "--rows", "all"]) == 2
-    assert "'fitted' or 'other'" in capsys.readouterr().err
+    assert "--rows should be fitted or other" in capsys.readouterr().err

@@ -160,4 +160,4 @@ def test_r_tells_shares_of_kept_columns_and_says_of_filled_ones_that_their_error
         "column job is filled: its values are drawn from a model, and how far shares of it are off is not known"
         in filled
     )
-    assert "inside the ranges of age; instead of R use: funnel estimate TABLE" in within
+    assert "inside the ranges of age; instead of R use: funnel estimate table.csv" in within
