@@ -258,7 +258,7 @@ def fit(joint: pf.Joint, case: Case) -> pf.Protocol:
     """By the defaults of the command."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        noisy = private(joint, case.noise, delta=case.delta, at_least=10)
+        noisy = private(joint, case.noise, delta=case.delta, at_least=10 if case.delta else 0)
         threshold = of_noisy(noisy)
         if threshold is not None and not case.insist:
             threshold.refuse_many()

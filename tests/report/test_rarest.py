@@ -48,7 +48,7 @@ def test_a_value_that_does_not_show_through_the_noise_is_not_promised_anything()
     found = rarest(LIP(math.log(2)), joint(noise))
     assert found is not None
     assert (found.value, found.most) == ("flu", pytest.approx(0.16))
-    assert "the rarest value that shows through the noise." in rarest_words(joint(noise), {"": found})
+    assert "the rarest value of diagnosis that shows through the noise." in rarest_words(joint(noise), {"": found})
 
 
 def test_fit_and_tradeoff_say_it_beforehand(tmp_path, capsys):
@@ -59,9 +59,9 @@ def test_fit_and_tradeoff_say_it_beforehand(tmp_path, capsys):
     asked = [str(tmp_path / "t.csv"), "--secret", "ill", "--columns", "sex"]
     assert run(["tradeoff", *asked, "--epsilons", "0.5,1"]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "For you alone: 2.0% of the people have ill = yes, the rarest value." in said
+    assert "For you alone: 2.0% of the people have the rarest value of ill." in said
     assert "a released row makes it at most 3.3% likely at ε = 0.5, 5.44% likely at ε = 1." in said
     assert run(["fit", *asked, "--epsilon", "0.5", "--set", "exact-fit", "-o", str(tmp_path / "p.json")]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "2.0% of the people have ill = yes, the rarest value." in said
+    assert "2.0% of the people have the rarest value of ill." in said
     assert "a released row makes it at most 3.3% likely." in said

@@ -46,14 +46,15 @@ def rarest(promise: Notion, joint: Joint) -> Rarest | None:
 def rarest_words(joint: Joint, found: Mapping[str, Rarest]) -> str:
     """The same in words, for one promise or for each of several, by what names them: "at ε = 1", or nothing.
 
-    Where values differ, since a stronger promise limits more of them, it is about the rarest of all.
+    Where values differ, since a stronger promise limits more of them, it is about the rarest of all. No value of the
+    secret is named: terminals are looked at, and logs are kept.
     """
     first = min(found.values(), key=lambda one: one.prior)
     likely = [(f"{rounded_up(one.most)} likely", name) for name, one in found.items() if one.value == first.value]
     most = ", ".join(f"{share} {name}".rstrip() for share, name in likely)
     shown = joint.noise is not None and joint.noise.faint.size
     return (
-        f"{percent(first.prior)} of the people have {joint.secret} = {first.value}, the rarest value"
+        f"{percent(first.prior)} of the people have the rarest value of {joint.secret}"
         f"{' that shows through the noise' if shown else ''}. For somebody who knows nothing else of a person, a "
         f"released row makes it at most {most}."
     )
