@@ -128,7 +128,7 @@ REAL = [
     ),
     ("adult", "race", "workclass,education,marital_status,occupation,sex", ["--missing", "?"]),
     ("compas", "race", "age_cat,sex,c_charge_degree,decile_score,two_year_recid", []),
-    ("diabetes130", "readmitted", "race,gender,age,A1Cresult,insulin,change", []),
+    ("diabetes130", "readmitted", "race,gender,age,A1Cresult,insulin,change", ["--set", "unit=row"]),
     ("dutch_census2001", "household_position", "household_size,marital_status,age,sex", []),
     (
         "adult",

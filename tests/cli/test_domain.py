@@ -181,7 +181,7 @@ def test_spark_fits_by_a_domain_as_duckdb_does(table, tmp_path):
     assert funnel("domain", table, "-o", domain) == 0
     fit = ("fit", table, "--secret", "ill", "--domain", domain, "--epsilon", 0.5, "--time-limit", 5)
     assert funnel(*fit, "-o", tmp_path / "duckdb.json") == 0
-    assert funnel(*fit, "-o", tmp_path / "spark.json", "--engine", "spark") == 0
+    assert funnel(*fit, "-o", tmp_path / "spark.json", "--set", "engine=spark") == 0
     one, other = (pf.Protocol.load(tmp_path / name) for name in ("duckdb.json", "spark.json"))
     assert one.columns == other.columns
     assert one.secret_readings == other.secret_readings

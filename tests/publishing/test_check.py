@@ -399,3 +399,12 @@ def test_people_are_estimated_as_in_the_package_to_the_last_bit(seed):
         own = check.counted(told, noise.counts.shape[1], [len(column) for column in columns])
         weights, person = weights_of(noise, columns)
         assert own == (weights.tolist(), person)
+
+
+def test_counts_that_no_noise_of_the_stated_size_makes_are_refused():
+    noise = {"epsilon": 1.0, "combinations": None}
+    check.check_noise([503, 498], noise, 1_000)
+    check.check_noise([1_000, *([3, -2, 1, -4, 2, -1, 0, 5, -3] * 20)], noise, 1_000)
+    for counts in ([5_000, 500], [1_500, -500], [1_000, *([0] * 200)]):
+        with pytest.raises(check.Stop):
+            check.check_noise(counts, noise, 1_000)

@@ -101,7 +101,7 @@ def test_the_whole_way_from_upload_to_download_gives_what_the_library_does(open_
         promise = pf.LIP(0.3)
         shows(page, promise.words())
         first = pf.Protocol.load(get(page, "Protocol", tmp_path))
-        assert (first.fitted, first.noise.epsilon, first.at_least) == ("private counts", 1.0, 10)
+        assert (first.fitted, first.noise.epsilon, first.at_least) == ("private counts", 1.0, 0)
         joint = published_joint(first)  # what everybody may know
         expected = pf.optimise(joint, promise, objective="faithful")
         released = expected.channel_on(joint) @ joint.p.T
@@ -146,7 +146,7 @@ def test_the_whole_way_from_upload_to_download_gives_what_the_library_does(open_
 
         page.get_by_text("The same on the command line and in Python").click()
         typed = " ".join(page.inner_text("#downloads").replace("\\", " ").split())
-        assert "--notion ldp --epsilon 0.3 --private 1 --set at-least=10 -o protocol.json" in typed
+        assert "--notion ldp --epsilon 0.3 --private 1 -o protocol.json" in typed
         page.get_by_text("What an attacker gains").first.click()
         page.wait_for_selector("#risk figure")
         page.wait_for_selector("#curve figure")
@@ -162,7 +162,7 @@ def test_exact_counts_come_with_a_warning_and_noise_stays_the_same(open_studio, 
         page, heard = visit(address)
         choose(page, "obese", ["sex", "town", "weight"])
         shows(page, pf.LIP(0.5).words())
-        assert (page.input_value("#private"), page.input_value("#at_least")) == ("1", "10")
+        assert (page.input_value("#private"), page.input_value("#at_least")) == ("1", "1")
         first = pf.Protocol.load(get(page, "Protocol", tmp_path))
         exactly(page)
         shown = pf.Protocol.load(get(page, "Protocol", tmp_path))
@@ -178,10 +178,10 @@ def test_exact_counts_come_with_a_warning_and_noise_stays_the_same(open_studio, 
         page.select_option("#private", "0.5")
         shows(page, "ε₀ = 0.5")
         page.select_option("#private", "1")
-        page.select_option("#at_least", "20")
-        shows(page, "stands for fewer than 20 people")
-        choose(page, "obese", ["sex", "town", "weight"])  # once more: the same noise
+        page.select_option("#at_least", "10")
         shows(page, "stands for fewer than 10 people")
+        choose(page, "obese", ["sex", "town", "weight"])  # once more: the same noise
+        shows(page, pf.LIP(0.5).words())
         again = pf.Protocol.load(get(page, "Protocol", tmp_path))
         assert (again.noise.counts == first.noise.counts).all()
         page.select_option("#notion", "srlip")

@@ -545,9 +545,10 @@ def test_counts_of_spark_get_noise_as_others_do(table):
 
 def test_the_command_line_fits_and_sanitises_with_spark(table, tmp_path):
     pa_csv.write_csv(table.toArrow(), tmp_path / "people.csv")
+    spark_keys = ("--set", "engine=spark", "--set", "master=local[2]", "--json")
     spark_options = ("--engine", "spark", "--master", "local[2]", "--json")
     fit = ("fit", "people.csv", "--secret", "ill", "--columns", "town,smoker", "--epsilon", "0.1", "--set", "exact-fit")
-    done = funnel(*fit, "-o", "spark.json", *spark_options, folder=tmp_path)
+    done = funnel(*fit, "-o", "spark.json", *spark_keys, folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert funnel(*fit, "-o", "duckdb.json", folder=tmp_path).returncode == 0
     assert (tmp_path / "spark.json").read_bytes() == (tmp_path / "duckdb.json").read_bytes()
@@ -571,7 +572,7 @@ def test_the_command_line_meets_broken_files_with_one_line(content, words, tmp_p
     require_spark()
     (tmp_path / "people.csv").write_bytes(content)
     fit = ("fit", "people.csv", "--secret", "ill", "--epsilon", "1", "-o", "p.json", "--set", "engine=spark")
-    done = funnel(*fit, "--master", "local[1]", folder=tmp_path)
+    done = funnel(*fit, "--set", "master=local[1]", folder=tmp_path)
     assert done.returncode == 2
     assert words in done.stderr
     assert done.stderr.count("\n") == 1
@@ -584,8 +585,8 @@ def test_spark_options_that_make_no_sense_are_refused_before_spark_starts(tmp_pa
 
     (tmp_path / "people.csv").write_text("ill,town\nyes,A\nno,B\n")
     fit = ["fit", str(tmp_path / "people.csv"), "--secret", "ill", "--epsilon", "1", "-o", str(tmp_path / "p.json")]
-    for bad in (["--engine", "sparc"], ["--master", "local"], ["--engine", "spark", "--master", "nowhere"]):
-        assert run([*fit, *bad]) == 2
+    for bad in (["engine=sparc"], ["master=local"], ["engine=spark", "master=nowhere"]):
+        assert run([*fit, *(word for key in bad for word in ("--set", key))]) == 2
         assert capsys.readouterr().err.count("\n") == 1
 
 
