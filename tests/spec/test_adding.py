@@ -134,7 +134,7 @@ def test_fit_shows_on_a_screen_what_is_asked_most():
     wanted = (
         "secret columns keep-exact leave-out promise notion epsilon known confidence private domain where time-limit"
     )
-    wanted += " recipe set json force output"
+    wanted += " delimiter encoding recipe set json force output"
     assert shown == {f"--{name}" for name in wanted.split()} | ({"--help"} & shown)
 
 

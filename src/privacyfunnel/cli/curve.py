@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from privacyfunnel.cli import show
-from privacyfunnel.cli.counting import counted as counted_of
+from privacyfunnel.spec.counted import counted as counted_of
 from privacyfunnel.cli.steward import marked, marked_table
 from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.numeric.information import NATS_PER_BIT, share_kept

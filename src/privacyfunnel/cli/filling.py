@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from privacyfunnel.cli import show
-from privacyfunnel.cli.counting import filled_by_name
+from privacyfunnel.spec.counted import filled_by_name
 from privacyfunnel.protocols.everything import everything
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.spec.counting import noise_of_fill

@@ -12,8 +12,8 @@ from typing import Any, cast
 from privacyfunnel.advice.accepting import accepted
 from privacyfunnel.advice.merging import Coarsening
 from privacyfunnel.cli import advising, found_follow_up, knowing, merging, next_command, searching, show, steward_only
-from privacyfunnel.cli.counting import counted as counted_of
-from privacyfunnel.cli.counting import safely
+from privacyfunnel.spec.counted import counted as counted_of
+from privacyfunnel.spec.counted import safely
 from privacyfunnel.cli.filling import filled_data, whole_words, with_filled
 from privacyfunnel.cli.following import Past
 from privacyfunnel.cli.found import Found, data, told

@@ -100,6 +100,12 @@ RULES: tuple[Apart | Needs | When, ...] = (
         lambda s: s.confidence is not None and s.columns == "auto",
         "{confidence} cannot be combined with {columns} auto: it holds for columns that are named beforehand",
     ),
+    apart(
+        "confidence",
+        "readers",
+        "it promises about every distribution that the table leaves open, and estimates are sharp for one of them; "
+        "leave out one of the two",
+    ),
     apart("confidence", "coarsen", "it holds for ranges that are fixed beforehand; name them by {bins}"),
     When(
         lambda s: s.confidence is not None and _threshold(s),
