@@ -17,7 +17,7 @@ KEYS = {called: name for name, called in CALLED.items()}
 @pytest.fixture
 def table(tmp_path):
     path = tmp_path / "people.csv"
-    path.write_bytes("ill;town;age\n".encode() + "yes;Zürich;30\nno;Bern;40\nno;Bern;50\n".encode("latin-1") * 20)
+    path.write_bytes(b"ill;town;age\n" + "yes;Zürich;30\nno;Bern;40\nno;Bern;50\n".encode("latin-1") * 20)
     return path
 
 
@@ -32,7 +32,7 @@ def test_a_table_is_read_as_its_keywords_say(table):
         table, "ill", ["town", "age"], bins={"age": [0, 45, 90]}, where="age > 30", delimiter=";", encoding="latin-1"
     )
     assert joint.total == 40
-    assert [column.labels for column in joint.columns][0] == ("Bern",)
+    assert joint.columns[0].labels == ("Bern",)
     assert len(joint.columns[1]) == 2
 
 

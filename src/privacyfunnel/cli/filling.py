@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from privacyfunnel.cli import show
-from privacyfunnel.spec.counted import filled_by_name
 from privacyfunnel.protocols.everything import everything
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.spec.counted import filled_by_name
 from privacyfunnel.spec.counting import noise_of_fill
 from privacyfunnel.spec.of_table import REST
 from privacyfunnel.spec.spec import Spec

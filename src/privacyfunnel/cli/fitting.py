@@ -12,14 +12,14 @@ from typing import Any, cast
 from privacyfunnel.advice.accepting import accepted
 from privacyfunnel.advice.merging import Coarsening
 from privacyfunnel.cli import advising, found_follow_up, knowing, merging, next_command, searching, show, steward_only
-from privacyfunnel.spec.counted import counted as counted_of
-from privacyfunnel.spec.counted import safely
 from privacyfunnel.cli.filling import filled_data, whole_words, with_filled
 from privacyfunnel.cli.following import Past
 from privacyfunnel.cli.found import Found, data, told
 from privacyfunnel.errors import ExactFit, InvalidInput
 from privacyfunnel.protocols.file import load as load_protocol
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.spec.counted import counted as counted_of
+from privacyfunnel.spec.counted import safely
 from privacyfunnel.spec.counting import noise_of
 from privacyfunnel.spec.files import files_of
 from privacyfunnel.spec.spec import Spec

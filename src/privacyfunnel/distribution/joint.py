@@ -191,7 +191,8 @@ class Joint(Probabilities, Shown):
 
         return joint_of(
             frame, count_spark, secret=secret, columns=attributes, bins=bins, top=top, dates=dates, written=written,
-            group=groups, missing=missing, private=private, delta=delta, at_least=at_least, insist=insist, domain=domain,
+            group=groups, missing=missing, private=private, delta=delta, at_least=at_least, insist=insist,
+            domain=domain,
         )  # fmt: skip
 
     @classmethod

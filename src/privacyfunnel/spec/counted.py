@@ -82,7 +82,7 @@ def safely(spec: Spec, exact: Counted, spent: float) -> Counted:
 def joint_of(table: Any, count: Callable[..., Counted] = count_table, **keywords: Any) -> Joint:
     """The joint of a table or a frame: keywords of Python say a Spec, and what cannot be is refused as there.
 
-    `count` counts it, here or on a cluster. Counts are exact unless `private` is said, with no threshold but `at_least`.
+    `count` counts it, here or on a cluster. Counts are exact unless `private` is said.
     """
     domain = keywords["domain"]
     said = {name: _listed(name, value) for name, value in keywords.items()}
@@ -92,8 +92,8 @@ def joint_of(table: Any, count: Callable[..., Counted] = count_table, **keywords
     layout = {name: value for name, value in spec.layout.items() if name in said}
     source = open_source(table, **layout, secrets=spec.secret_columns) if layout else table
     counted = count(source, spec.secret_columns, spec.named, wishes=wishes_of(spec), domain=domain)
-    asked = {"delta": spec.delta, "at_least": spec.at_least or 0, "insist": bool(spec.insist)}
-    return counted.safely(spec.private, **asked).joint
+    least, insist = spec.at_least or 0, bool(spec.insist)
+    return counted.safely(spec.private, delta=spec.delta, at_least=least, insist=insist).joint
 
 
 def _listed(name: str, value: Any) -> Any:
