@@ -10,14 +10,19 @@ from typing import Any
 from privacyfunnel.distribution.column import Column
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, TooManyReadAsOthers
+from privacyfunnel.proof.public import published_joint
+from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.spec import as_keywords
 from privacyfunnel.spec.counting import noise_of, threshold_of, wishes_of
 from privacyfunnel.spec.form import without_empty
 from privacyfunnel.spec.of_protocol import DOMAIN
 from privacyfunnel.spec.of_table import REST
 from privacyfunnel.spec.spec import Spec
+from privacyfunnel.tables.auditing import audited_joint
 from privacyfunnel.tables.counting import Counted, count_table
 from privacyfunnel.tables.domain import Domain, opened
+from privacyfunnel.tables.fitting import FittedColumn
+from privacyfunnel.tables.frequency_threshold import of_noisy
 from privacyfunnel.tables.persons import refuse_several_rows
 from privacyfunnel.tables.sources import Source, open_source
 
@@ -58,6 +63,16 @@ def counted(
     with spark_session(spec.cluster) as session:
         frame = open_spark(session, table, spec.delimiter, spec.layout["encoding"])
         return count_spark(frame, secrets, names, **how)
+
+
+def as_fitted(spec: Spec, protocol: Protocol, table: Path) -> Counted:
+    """The counts that a protocol was fitted on: its own, if it is private; else those of the table."""
+    fitted = tuple(FittedColumn(column, "as in the protocol") for column in protocol.columns)
+    if protocol.noise is not None:
+        joint = published_joint(protocol)
+        return Counted(joint, (), fitted, (), threshold=of_noisy(joint))
+    joint = audited_joint(protocol, table, **spec.layout)
+    return Counted(joint, (), fitted, ()).safely(None, at_least=protocol.at_least, insist=True)
 
 
 def filled_by_name(spec: Spec) -> tuple[str, ...]:
