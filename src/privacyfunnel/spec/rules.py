@@ -75,6 +75,10 @@ RULES: tuple[Apart | Needs | When, ...] = (
         "{columns} names a secret, too: leave it out, or say {allow_secret_attribute} to release it sanitised",
     ),
     When(
+        lambda s: s.allow_secret_attribute and not s.exact_fit and not {*s.secret_columns}.isdisjoint(s.named or ()),
+        "{allow_secret_attribute} needs {exact_fit}: noise on counts does not protect a secret that is itself released",
+    ),
+    When(
         lambda s: s.person is not None and s.person in (s.named or ()),
         "{person} would be released: leave it out of {columns}",
     ),

@@ -170,7 +170,9 @@ def count(
     used = [*attributes, *(name for name in own if name not in attributes)]
     cut = {name: cut for name, cut in (cuts or {}).items() if name in {*secrets, *used}}
     said |= {"columns": ",".join(map(quoted, used)), **wishing.typed(cut)}
-    spec = as_controls.said(Spec, said | {"secret": "\n".join(map(quoted, secrets))}).spec()
+    counting = {name: text for name, text in said.items() if name != "coarsen"}  # which is about a promise, too
+    counting |= {"exact_fit": FOR_YES} if own else {}  # as it has to be
+    spec = as_controls.said(Spec, counting | {"secret": "\n".join(map(quoted, secrets))}).spec()
     choice = tuple(sorted((name, repr(sorted(one) if name == "columns" else one)) for name, one in spec.said().items()))
     if choice not in opened.counts:
         opened.counts[choice] = Counts(counted(spec, opened.path), wishes_of(spec), said)
@@ -196,12 +198,12 @@ def solve(
 ) -> Solved:
     """The best protocol for a promise, or where it is None for what `spec` looks for; and what is to be shown of it."""
     protection = Protection.usual(notion or LIP(0.0)) if protection is None else protection
-    limits: dict[str, Any] = {"objective": objective, "time_limit": time_limit, "progress": follow}
+    limits: dict[str, Any] = {"time_limit": time_limit, "progress": follow}
     more = More() if more is None else more
     with _named_as_on_the_page():
         if spec is None:
             joint = _used(counts, protection, cast(Notion, notion), follow)
-            protocol = optimise(joint, cast(Notion, notion), exact=more.exact or None, **limits)
+            protocol = optimise(joint, cast(Notion, notion), objective=objective, exact=more.exact or None, **limits)
         else:
             own, begun = protection_for(spec, protection), basis(spec, counts, opened.path, protection, opened.counts)
             counts, limits["time_limit"] = begun.counts, time_limit if spec.time_limit is None else spec.time_limit

@@ -20,6 +20,8 @@ from privacyfunnel.studio.protecting import EXACT
 
 IMPROVE = "improve"
 """The key of a protocol that is searched on from."""
+FINDS = {"error": "epsilon", "model": "objective"}
+"""Keys that find what another control on the page says."""
 ANY = "any"
 """The choice of attackers who may know any columns."""
 
@@ -40,8 +42,9 @@ def spec_of(
         name: chosen[name] for name in ("notion", "confidence", "keep", "objective", "time_limit") if chosen.get(name)
     }
     held = dict(of_columns) | held
-    if "error" in others:  # which finds the ε
-        held.pop("epsilon", None)
+    for key, found in FINDS.items():
+        if key in others:
+            held.pop(found, None)
     held |= {"within": chosen["within"]} if chosen.get("confidence") and chosen["within"] else {}
     exact = chosen.get("private") == EXACT
     held |= {"exact_fit": "true"} if exact else {"private": chosen.get("private", "")}

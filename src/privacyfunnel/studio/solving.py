@@ -69,7 +69,7 @@ def found_by(spec: Spec, basis: Basis, protection: Protection, limits: Mapping[s
         return fit_wide(joint, cast(Notion, spec.promise()), private, 0.0, spec.delta, limits["time_limit"])
     if basis.start is not None:
         joint = basis.counts.exact.joint
-        return improve(basis.start, joint, **{**limits, "gap": spec.gap})
+        return improve(basis.start, joint, **limits, gap=spec.gap)
     kept: dict[str, Any] = {**kept_by(spec), **limits}
     joint, past, promise = basis.counts.used(protection).joint, basis.past, spec.promise()
     if past is not None:

@@ -87,10 +87,7 @@ def columns(visit: Visit) -> None:
         if not secret or not chosen:
             visit.say("columns", "choose one secret and at least one other column to release")
             return
-        found = await visit.attempt(
-            "columns",
-            partial(desk.count, now, secret, chosen, cuts_on(visit.input, now.columns), second, visit.said("columns")),
-        )
+        found = await visit.attempt("columns", partial(desk.count, now, secret, chosen, cuts, second, said))
         visit.counted.set(found)
 
     @render.ui
