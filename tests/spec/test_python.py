@@ -111,6 +111,11 @@ def test_sharp_estimates_and_a_confidence_are_refused_with_what_to_do(said, firs
     assert str(refused.value).endswith("leave out one of the two")
 
 
+def test_zero_is_a_level_like_any_other():
+    with pytest.raises(InvalidInput, match="keep cannot be combined with epsilon"):
+        as_keywords.said(Spec, secret="ill", keep=0.9, epsilon=0).spec()
+
+
 LAYOUT = {"delimiter": ("||", "--delimiter should be one sign"), "encoding": ("utf-16", "--encoding should be utf-8")}
 
 

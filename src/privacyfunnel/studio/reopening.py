@@ -13,7 +13,6 @@ from privacyfunnel.publishing.details import slug_of
 from privacyfunnel.recipes.recipe import Recipe
 from privacyfunnel.recipes.to_toml import to_text
 from privacyfunnel.spec import as_keywords, as_toml
-from privacyfunnel.spec.counting import noise_of
 from privacyfunnel.spec.form import texts_of, without_empty
 from privacyfunnel.spec.grammar import number_text
 from privacyfunnel.spec.key import keys_of
@@ -83,7 +82,8 @@ def start_of(recipe: Recipe) -> Start:
     second = more[0] if more else ""
     epsilon, of_second, levels = _levels(fit.epsilon, first, second)
     levels, beliefs = ("", levels) if "most" in kind.required() else (levels, "")
-    noise, least = noise_of(fit), fit.at_least or THRESHOLDS[0]
+    noise = None if fit.exact_fit else USUAL_EPSILON if fit.private is None else fit.private
+    least = fit.at_least or THRESHOLDS[0]
     return Start(
         first,
         tuple(fit.named) if fit.named is not None else None,
