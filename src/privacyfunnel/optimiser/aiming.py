@@ -10,7 +10,8 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.numeric.clock import ticks
 from privacyfunnel.optimiser.optimise import optimise
 from privacyfunnel.optimiser.program.state import Progress, cancellable, interruptible, noticing_stops
-from privacyfunnel.optimiser.rehearsal import Late, Make, aim_for
+from privacyfunnel.optimiser.rehearsal import Late, aim_for
+from privacyfunnel.optimiser.rehearsed_cells import Make, PublishedCells
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.protocols.protocol import Objective, Protocol
 
@@ -40,8 +41,9 @@ def optimise_inside(
     """
     begun = ticks()
     with interruptible() as stop, cancellable(stop):  # one Ctrl-C ends all searches
-        make = rehearsing(objective, time_limit, asked.get("weights"))
-        aim = None if asked.get("exact") else aim_for(joint, promise, make, late_after(time_limit, REHEARSING))
+        published = PublishedCells.of(joint, rehearsing(objective, time_limit, asked.get("weights")))
+        late = late_after(time_limit, REHEARSING)
+        aim = None if published is None or asked.get("exact") else aim_for(published, promise, late)
         left = None if time_limit is None else max(0.0, time_limit - (ticks() - begun))
         inside = promise if aim is None else aim.inside(promise)
         protocol = optimise(joint, inside, objective=objective, time_limit=left, progress=progress, **asked)
@@ -57,9 +59,14 @@ def late_after(time_limit: float | None, part: float) -> Late:
     return lambda: time_limit is not None and ticks() - begun >= part * time_limit
 
 
+def rehearsed_seconds(time_limit: float | None) -> float:
+    """How long a rehearsed protocol may take."""
+    return SECONDS if time_limit is None else min(SECONDS, PART * time_limit)
+
+
 def rehearsing(objective: Objective, time_limit: float | None, weights: Mapping[str, float] | None) -> Make:
     """How rehearsed protocols are made: as `optimise` does, with less time and a larger gap."""
-    seconds = SECONDS if time_limit is None else min(SECONDS, PART * time_limit)
+    seconds = rehearsed_seconds(time_limit)
 
     def make(joint: Joint, notion: Notion) -> tuple[Protocol, bool]:
         own = {name: weight for name, weight in (weights or {}).items() if name in joint.attributes} or None
