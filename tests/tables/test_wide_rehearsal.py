@@ -40,7 +40,7 @@ def small():
 
 @pytest.fixture(scope="module")
 def published(small):
-    return published_tables(small, 1.0)
+    return published_tables(small)
 
 
 def test_a_model_aims_inside_as_listed_fits_do():
@@ -55,7 +55,7 @@ def test_without_time_or_noise_no_model_is_rehearsed(small):
     assert small.aim is None
     exact = fit_wide(table(500), PROMISE, None, seconds=0)
     assert exact.aim is None
-    assert published_tables(exact, 30.0) is None
+    assert published_tables(exact) is None
 
 
 def test_the_same_noisy_tables_give_the_same_aim(published):
@@ -83,7 +83,7 @@ def test_a_rehearsed_column_less_is_counted_in_tables_of_the_others(published):
 
 def test_laplace_noise_is_rehearsed_as_such():
     protocol = fit_wide(table(2_000), PROMISE, 5.0, delta=0, seconds=0)
-    published = published_tables(protocol, 30.0)
+    published = published_tables(protocol)
     assert (0,) in published.tables
     assert aim_for(published, PROMISE, in_time).share in SHARES
     assert (0,) in published.without("a").tables

@@ -42,7 +42,7 @@ def fit_model(spec: Spec, counted: Counted, output: Path, force: bool, json: boo
         warnings.simplefilter("ignore", ExactFit)
         protocol.save(output, force=force)
     with show.working("rehearsing what would do"):
-        aimed = Aimed.of(protocol, published_tables(protocol, spec.seconds), spec.seconds)
+        aimed = Aimed.of(protocol, published_tables(protocol), spec.seconds)
     with show.working("trying it on the table"):
         own = ForSteward(joint).told(lambda exact: tried(protocol, exact)) or StewardOnly(None, f"{NOT_MEASURED}\n")
     left_out = [name for name in counted.joint.attributes if name not in protocol.attributes]

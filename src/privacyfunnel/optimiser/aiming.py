@@ -59,14 +59,9 @@ def late_after(time_limit: float | None, part: float) -> Late:
     return lambda: time_limit is not None and ticks() - begun >= part * time_limit
 
 
-def rehearsed_seconds(time_limit: float | None) -> float:
-    """How long a rehearsed protocol may take."""
-    return SECONDS if time_limit is None else min(SECONDS, PART * time_limit)
-
-
 def rehearsing(objective: Objective, time_limit: float | None, weights: Mapping[str, float] | None) -> Make:
     """How rehearsed protocols are made: as `optimise` does, with less time and a larger gap."""
-    seconds = rehearsed_seconds(time_limit)
+    seconds = SECONDS if time_limit is None else min(SECONDS, PART * time_limit)
 
     def make(joint: Joint, notion: Notion) -> tuple[Protocol, bool]:
         own = {name: weight for name, weight in (weights or {}).items() if name in joint.attributes} or None

@@ -17,8 +17,7 @@ from privacyfunnel.drawing.gaussian import checked_model_delta
 from privacyfunnel.drawing.laplace import checked_epsilon
 from privacyfunnel.errors import InvalidInput, NotCertified
 from privacyfunnel.numeric.clock import ticks
-from privacyfunnel.optimiser.aiming import REHEARSING, late_after, rehearsed_seconds
-from privacyfunnel.optimiser.program.state import noticing_stops
+from privacyfunnel.optimiser.aiming import REHEARSING, late_after
 from privacyfunnel.optimiser.rehearsal import aim_for
 from privacyfunnel.optimiser.wide.listing import SECONDS, listed_for
 from privacyfunnel.optimiser.wide.margin import aimed_at, lists_aim_at
@@ -75,21 +74,21 @@ def _follows(
     """The protocol that follows from noisy tables: nothing else of the people is at hand here."""
     begun, model = ticks(), fitted_model(marginals)
     late = late_after(seconds, REHEARSING)
-    published = _published(public, marginals, model, noise, notion, epsilon, seconds)
+    published = _published(public, marginals, model, noise, notion, epsilon)
     aim = None if published is None else aim_for(published, notion, late)
     inside = notion if aim is None else aim.inside(notion)
     left = None if seconds is None else max(0.0, seconds - (ticks() - begun))
     return replace(_made(public, marginals, model, inside, noise, epsilon, left), notion=notion, aim=aim)
 
 
-def published_tables(protocol: Protocol, seconds: float | None) -> PublishedTables | None:
+def published_tables(protocol: Protocol) -> PublishedTables | None:
     """What is published of a table by the protocol of its model; None of one without noise."""
     step = protocol.by_model
     secrets = tuple(f"value {s}" for s in range(step.model.n_s))
     public = PublicPart(
         step.columns, protocol.secret, (), protocol.secret_readings, (), secrets, step.people, step.declared, ()
     )
-    return _published(public, step.tables, step.model, step.noise, protocol.notion, step.epsilon, seconds)
+    return _published(public, step.tables, step.model, step.noise, protocol.notion, step.epsilon)
 
 
 def _published(
@@ -99,17 +98,13 @@ def _published(
     noise: TableNoise,
     notion: Notion,
     epsilon: float | None,
-    seconds: float | None,
 ) -> PublishedTables | None:
-    """Rehearsed protocols are made in the same way, with less time."""
+    """Rehearsed rows are redrawn by groups, which takes no search that time could end."""
     if noise is None or epsilon is None:
         return None
-    each = rehearsed_seconds(seconds)
 
     def make(own: PublishedTables, tables: Marginals, refit: PairModel, aim: Notion) -> tuple[Protocol, bool]:
-        with noticing_stops() as stopped:
-            found = _made(own.public, tables, refit, aim, own.noise, own.private, each)
-        return found, stopped.is_set()
+        return _made(own.public, tables, refit, aim, own.noise, own.private, 0.0), False
 
     return PublishedTables(public, model.weights(), tuple(marginals.drawn), noise, epsilon, notion.epsilon, make)
 
