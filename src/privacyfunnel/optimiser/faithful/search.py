@@ -14,8 +14,9 @@ from privacyfunnel.numeric.clock import ticks
 from privacyfunnel.numeric.lp import interior
 from privacyfunnel.optimiser.faithful.first_plan import redrawn_in_parts
 from privacyfunnel.optimiser.faithful.first_program import ALL_PAIRS, first_limits, first_pairs
-from privacyfunnel.optimiser.faithful.program import OVERSTEP, Limited, Prices, Program
+from privacyfunnel.optimiser.faithful.program import Limited, Prices, Program
 from privacyfunnel.optimiser.program.state import UNHURRIED, Progress, Watched
+from privacyfunnel.optimiser.program.tolerances import FEASIBLE
 from privacyfunnel.optimiser.robust.region import Region
 from privacyfunnel.typing import Integers, Matrix, Vector
 
@@ -252,7 +253,7 @@ def _overstepped(program: Program, pi: csr_array, constant: float) -> tuple[Inte
     p, bands = program.p, program.bands
     centre = bands.D @ p
     values = program.charges(pi) + constant * p[:, None] * centre
-    outputs, rows = bands.overstepped(values, p, OVERSTEP)
+    outputs, rows = bands.overstepped(values, p, FEASIBLE)
     low, high = bands.spans()
     got = values[outputs, rows] / p[outputs]
     limit = np.where(got > centre[rows], high[rows], low[rows])
