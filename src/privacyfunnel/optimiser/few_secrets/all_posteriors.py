@@ -21,7 +21,7 @@ from privacyfunnel.optimiser.program.tolerances import COLUMN_DIGITS, FEASIBLE, 
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 KEPT_FOR_EACH = 4
-"""Posteriors remembered for each of their values in one sweep; where sweeps are long and prices known, only the best."""
+"""Posteriors remembered for each of their values in one sweep; of a long one with known prices, only the best."""
 PORTIONS = 40
 """A sweep ends early when enough has been found: that is looked at after each of so many portions of about one size."""
 ENOUGH = 4

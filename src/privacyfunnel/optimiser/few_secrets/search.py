@@ -35,7 +35,7 @@ OF_THE_GAP = 0.1
 BOUND_EVERY = 16
 """Rounds after which a bound is sought, where sweeps are long, although posteriors that improve are still found."""
 STEADINESS = 0.7
-"""How much of the last prices is kept: those of the master leap about, and a long sweep is lost on prices of a moment."""
+"""How much of the last prices is kept: those of the master leap about, and long sweeps are lost on them."""
 LONGEST_SWEEP = 2e10
 """About a minute of one core for a complete sweep."""
 
