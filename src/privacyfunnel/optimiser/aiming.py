@@ -20,7 +20,7 @@ GAPS: dict[Objective, float] = {"information": 1e-3, "faithful": 1e-2}
 PART = 0.06
 """Of the time limit, for each rehearsed protocol: eight of them then take less than half of it."""
 SECONDS = 10.0
-"""For each of them, at most."""
+"""For each of them, at most, however long the limit is."""
 REHEARSING, REMEDIES = 0.5, 0.25
 """Of the time limit, after which no more is rehearsed: for the aim, and for what would do where none does."""
 
