@@ -87,9 +87,7 @@ def generate_over(joint: Joint, notion: Notion, region: Region, state: State, st
         if artificial <= 0:
             _keep(region, state, master, q)
         state.report()
-        used = master.columns.take(
-            np.flatnonzero(q > 0)
-        )  # half as many starts as for one distribution: each takes longer
+        used = master.columns.take(np.flatnonzero(q > 0))  # half as many starts as without a set: each takes longer
         starts = starting_points(rng, used, joint.p_x, RANDOM_STARTS, USED_STARTS // 2)
         if several is not None:
             better = _compiled(several, y, starts, WORTH_FINDING * state.gap)
