@@ -89,7 +89,7 @@ def test_a_file_says_what_never_occurs_and_keeps_its_proofs(protocol, capsys, tm
     again = from_text(to_text(protocol))
     assert to_text(again) == to_text(protocol)
     assert again.fill.never == protocol.fill.never
-    assert spec_of(again).never == NEVER
+    assert spec_of(again, "people.csv").never == NEVER
     assert flaw_in_filled(again) is None
     assert pf.certify(again).holds
     protocol.save(tmp_path / "p.json")

@@ -16,6 +16,8 @@ from privacyfunnel.typing import Integers, Vector
 
 PARTS = 4
 """Of a range, in which numbers are counted: private histograms of more are mostly noise."""
+NEAR = 1e-6
+"""Of a multiple of the step: what float64 makes of decimals."""
 DOUBLINGS = 24
 """Of the width of a neighbouring range, by which one without an end is counted outwards."""
 UNITS: dict[str, Literal["Y", "M", "D"]] = {"year": "Y", "month": "M", "day": "D"}

@@ -14,6 +14,7 @@ from privacyfunnel.distribution.column import EXACT, OTHER, UNSEEN, Column
 from privacyfunnel.distribution.raw import LETTERS, as_kind, as_text
 from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.model.columns import (
+    NEAR,
     PARTS,
     Counted,
     by_date,
@@ -39,8 +40,6 @@ FEWEST = 20
 """Rows for each value, on average, of a column of very many texts: with fewer, its values name people."""
 MOST_DECIMALS = 6
 """Numbers with more digits behind the point are measurements: they are written with so many."""
-NEAR = 1e-6
-"""Of a multiple of the step: what float64 makes of decimals."""
 PER_ROUND = 100_000
 """Rows that are looked at for decimals: a format shows in far fewer."""
 

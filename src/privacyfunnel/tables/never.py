@@ -14,9 +14,9 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from privacyfunnel.distribution.column import Column
+from privacyfunnel.distribution.column import EXACT, Column
 from privacyfunnel.errors import InvalidInput
-from privacyfunnel.model.columns import LARGEST_STEP, Counted, split
+from privacyfunnel.model.columns import NEAR, Counted, split
 from privacyfunnel.protocols.never import Never, Values
 from privacyfunnel.tables.database import connect
 from privacyfunnel.tables.where import Part, condition, names_in
@@ -24,8 +24,6 @@ from privacyfunnel.tables.where import Part, condition, names_in
 CALLED = "never"
 MOST_COMBINATIONS = 200
 """Of one condition."""
-NEAR = 1e-6
-"""Of a multiple of the step: what float64 makes of decimals."""
 Tests = tuple[Part, ...]
 """That a row passes all together; each is of one column."""
 
@@ -115,7 +113,7 @@ def _borders(one: Counted, tests: Sequence[Part], alias: str) -> list[int]:
     found = []
     for value in (float(value) for test in tests for value in test.values):
         z = value * 10.0**one.decimals
-        if abs(z) < LARGEST_STEP:
+        if abs(z) < EXACT:
             near = round(z)
             found += [near, near + 1] if abs(z - near) < NEAR else [math.ceil(z)]
     return found
