@@ -216,7 +216,7 @@
         const side = (value) => order.includes(value) ? Number(order.indexOf(value) > border) : 2;
         return clauses(said.promise, of.map(side), columns, `${about}, border ${border + 1}`);
       });
-      return [...borders, ...("per_value" in said ? clauses(said.per_value, of, columns, about) : [])];
+      return [...("per_value" in said ? clauses(said.per_value, of, columns, about) : []), ...borders];
     }
     if (kind === "belief") {
       if ("share" in said) throw new Stop(LEFT, "a share of a limit on belief");
