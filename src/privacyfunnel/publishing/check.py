@@ -61,7 +61,7 @@ STEPS = {
     "channel": "step columns values outputs channel labels marginal draw nearest variants exact",
     "by_history": "step columns values nearest histories inputs channel marginal",
     "by_model": "step columns tables exponent factors rule groups",
-    "fill": "step filled inside order noise",
+    "fill": "step filled inside order never noise",
 }
 Numbers = tuple[int, ...]
 People = list[tuple[Numbers, list[int]]]  # for every x the numbers of its values in their columns, and N[s,x]
@@ -624,6 +624,7 @@ def check(file: dict[str, Any], lines: list[str]) -> None:
         lines += [
             f"          noise of σ = {fill['noise']['sigma']:.4g} on their tables: not proven, the publisher's word"
         ]
+        lines += [f"never     {fill['never']['words']}: no row, by how columns are filled"] if fill["never"] else []
     kept = True
     for (i, kind), (over, under, y, J) in tightest.items():
         bound, most = found[i].bounds()[kind], found[i].limits[kind]

@@ -23,7 +23,7 @@
     channel: "step columns values outputs channel labels marginal draw nearest variants exact",
     by_history: "step columns values nearest histories inputs channel marginal",
     by_model: "step columns tables exponent factors rule groups",
-    fill: "step filled inside order noise",
+    fill: "step filled inside order never noise",
   };
 
   class Stop extends Error {

@@ -14,6 +14,7 @@ from privacyfunnel.distribution.column import EXACT, OTHER, UNSEEN, Column
 from privacyfunnel.distribution.raw import LETTERS, as_kind, as_text
 from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.model.columns import (
+    NEAR,
     PARTS,
     Counted,
     by_date,
@@ -26,6 +27,7 @@ from privacyfunnel.model.fitting import fit_fill
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.domain import Domain
 from privacyfunnel.tables.fitting import FittedColumn, Wishes, fit_columns
+from privacyfunnel.tables.never import declared
 from privacyfunnel.tables.sources import Source
 from privacyfunnel.tables.wide.all_pairs import USUAL_DELTA
 from privacyfunnel.typing import Integers, Vector
@@ -38,8 +40,6 @@ FEWEST = 20
 """Rows for each value, on average, of a column of very many texts: with fewer, its values name people."""
 MOST_DECIMALS = 6
 """Numbers with more digits behind the point are measurements: they are written with so many."""
-NEAR = 1e-6
-"""Of a multiple of the step: what float64 makes of decimals."""
 PER_ROUND = 100_000
 """Rows that are looked at for decimals: a format shows in far fewer."""
 
@@ -56,14 +56,15 @@ def with_fill(
     ranges: bool = False,
     missing: Sequence[str] = (),
     whole: Sequence[str] = (),
+    never: str | None = None,
     doing: Callable[[str], None] = lambda _: None,
 ) -> Protocol:
     """The protocol with the columns `names` of the table that it was fitted on filled, for ε₀ = `epsilon` and `delta`.
 
     With `rest`, those of them that look like identifiers are left out. Kept ranges are written as numbers, months as
     days and other values than the most frequent as what they are, each drawn within what is kept: not with `ranges`,
-    and not in the columns `whole`. What was read of the columns is as for a fit: their values and ranges are those of
-    the table, and all that is counted of people has noise.
+    and not in the columns `whole`. No row that is drawn fulfils the condition `never`. What was read of the columns is
+    as for a fit: their values and ranges are those of the table, and all that is counted of people has noise.
     """
     spent = protocol.spent
     if spent is None or protocol.fill is not None:
@@ -81,12 +82,16 @@ def with_fill(
         for column, own in zip(protocol.columns, coarse, strict=True):
             found = _kept(column, own[1], finer.get(column.name))
             counted += [(found, own_of.get(column.name, own))] if found is not None else []
+    ruled_out = None
+    if never is not None:
+        cut, ruled_out = declared(never, source.columns, [one for one, _ in counted], protocol.columns)
+        counted = [(one, own) for one, (_, own) in zip(cut, counted, strict=True)]
     cells = {one.name: cells_of(one, *own) for one, own in counted}
     kept = {column.name: (own[0], len(column)) for column, own in zip(protocol.columns, coarse, strict=True)}
     order = [name for name in source.columns if name in kept or name in {column.name for column in columns}]
     level = protocol.notion.epsilon
     doing("fitting the model of the columns that are filled")
-    fill = fit_fill(kept, [one for one, _ in counted], cells, order, epsilon, delta, level, spent.epsilon)
+    fill = fit_fill(kept, [one for one, _ in counted], cells, order, epsilon, delta, level, spent.epsilon, ruled_out)
     return replace(protocol, fill=fill)
 
 
