@@ -35,13 +35,15 @@ from privacyfunnel.recipes.to_toml import to_text as recipe_text
 from privacyfunnel.spec.files import seen_from
 from privacyfunnel.spec.of_table import REST
 from privacyfunnel.spec.spec import Spec
+from privacyfunnel.tables.domain import opened
+from privacyfunnel.tables.fill import readings_of
 from privacyfunnel.tables.for_steward import ForSteward
 from privacyfunnel.tables.own_filled import own_filled_of
 from privacyfunnel.tables.private_counts import USUAL_EPSILON
 from privacyfunnel.tables.published_folder import PACKAGE
 from privacyfunnel.tables.release import sanitise
 from privacyfunnel.tables.release_note import Release
-from privacyfunnel.tables.sources import open_source
+from privacyfunnel.tables.sources import Source, open_source
 from privacyfunnel.tables.whole_folder import check_folder
 from privacyfunnel.tables.writing import check_output, whole_file
 
@@ -130,10 +132,16 @@ def _released(
         with show.working("proving the promise, and writing the folder"):
             publication = publish(protocol, drawn, output, told, rows="fitted", force=force)
         with show.working("comparing with your own table"):
-            off = ForSteward(source).told(lambda own: own_filled_of(protocol, own, open_source(drawn)))
+            off = ForSteward(source).told(lambda own: _off(asked, protocol, own, drawn))
     with whole_file(recipe, force=True) as file:
         file.write(_recipe(asked, table, recipe, output).encode())
     return Released(protocol, roles, drawn_rows, publication, fitted, recipe, off)
+
+
+def _off(spec: Spec, protocol: Protocol, table: Source, drawn: Path) -> OwnFilled | None:
+    """How far shares of filled columns are off."""
+    domain = opened(None if spec.domain is None else Path(spec.domain))
+    return own_filled_of(protocol, table, open_source(drawn), readings_of(protocol, table, spec.missing or (), domain))
 
 
 def _layout(spec: Spec) -> dict[str, Any]:

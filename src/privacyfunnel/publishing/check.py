@@ -56,7 +56,7 @@ FILE = (
     " entropy_nats likeness precision aim noise chain before digest"
 )
 NOISE = "of epsilon delta people declared choosing attributes combinations counts"
-COLUMN = "name kind edges missing labels other groups"
+COLUMN = "name kind edges missing about written labels other groups"
 STEPS = {
     "channel": "step columns values outputs channel labels marginal draw nearest variants exact",
     "by_history": "step columns values nearest histories inputs channel marginal",

@@ -13,7 +13,7 @@
   const FILE = "schema guarantee promise fitted people at_least secret secret_readings objective how utility_nats "
     + "upper_bound_nats entropy_nats likeness precision aim noise chain before digest";
   const NOISE = "of epsilon delta people declared choosing attributes combinations counts";
-  const COLUMN = "name kind edges missing labels other groups";
+  const COLUMN = "name kind edges missing about written labels other groups";
   const PROMISES = {
     lip: "epsilon", pml: "epsilon", ldp: "epsilon", srlip: "epsilon known", srldp: "epsilon known", alip: "lower upper", perfect: "",
     belief: "most places share", promises: "each sizes", ordered: "promise per_value unordered",
