@@ -35,7 +35,7 @@ from privacyfunnel.recipes.to_toml import to_text as recipe_text
 from privacyfunnel.spec.files import seen_from
 from privacyfunnel.spec.of_table import REST
 from privacyfunnel.spec.spec import Spec
-from privacyfunnel.tables.domain import opened
+from privacyfunnel.tables.domain import Domain, opened
 from privacyfunnel.tables.fill import readings_of
 from privacyfunnel.tables.for_steward import ForSteward
 from privacyfunnel.tables.own_filled import own_filled_of
@@ -119,7 +119,9 @@ def _released(
     told = details_of(details, _given(details, table), health=False, today=date.today())
     with show.working("looking at the columns"):
         source = open_source(table, **spec.layout, secrets=spec.secret_columns)
-        found = proposed(source, spec.secret_columns, spec.named or (), spec.leave_out or ())
+        domain = opened(None if spec.domain is None else Path(spec.domain))
+        declared = None if domain is None else domain.names
+        found = proposed(source, spec.secret_columns, spec.named or (), spec.leave_out or (), declared)
     asked = _whole(spec, found)
     with TemporaryDirectory() as place:
         fitted = _fit(asked, table, Path(place) / "protocol.json")
@@ -132,15 +134,14 @@ def _released(
         with show.working("proving the promise, and writing the folder"):
             publication = publish(protocol, drawn, output, told, rows="fitted", force=force)
         with show.working("comparing with your own table"):
-            off = ForSteward(source).told(lambda own: _off(asked, protocol, own, drawn))
+            off = ForSteward(source).told(lambda own: _off(asked, protocol, own, drawn, domain))
     with whole_file(recipe, force=True) as file:
         file.write(_recipe(asked, table, recipe, output).encode())
     return Released(protocol, roles, drawn_rows, publication, fitted, recipe, off)
 
 
-def _off(spec: Spec, protocol: Protocol, table: Source, drawn: Path) -> OwnFilled | None:
+def _off(spec: Spec, protocol: Protocol, table: Source, drawn: Path, domain: Domain | None) -> OwnFilled | None:
     """How far shares of filled columns are off."""
-    domain = opened(None if spec.domain is None else Path(spec.domain))
     return own_filled_of(protocol, table, open_source(drawn), readings_of(protocol, table, spec.missing or (), domain))
 
 

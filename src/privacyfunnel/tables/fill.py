@@ -78,7 +78,9 @@ def with_fill(
             return None
         return decimals_of(own[1]) if domain is None else domain.decimals(column.name)
 
-    counted = [(_counted(column, decimals(column, own), False), own) for column, own in zip(columns, drawn, strict=True)]
+    counted = [
+        (_counted(column, decimals(column, own), False), own) for column, own in zip(columns, drawn, strict=True)
+    ]
     if not ranges:
         own_of = dict(zip(finer, fine if finer else [], strict=True))
         for column, own in zip(protocol.columns, coarse, strict=True):
