@@ -38,7 +38,8 @@ def pages(chain: str, folder: Path, noise: Noise) -> dict[str, list[str]]:
             found.setdefault(command, []).extend(sentences(lines_apart(text)))
     for path in sorted(folder.rglob("*")):
         if path.suffix == ".html":
-            page = "report" if path.name == "report.html" and path.parent.name != "published" else "public report"
+            public = path.name != "report.html" or path.with_name("check.py").exists()
+            page = "public report" if public else "report"
             found.setdefault(page, []).extend(sentences(text_of(path)))
         elif path.name in FOLDER or path.name == "check.py":
             text = text_of(path) if path.name in FOLDER else _verdict(path)

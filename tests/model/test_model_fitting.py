@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from filled_people import FILLED, filled, kept, people
 from privacyfunnel.distribution.column import Column
 from privacyfunnel.model.columns import by_date, by_label, by_number, cells_of
-from privacyfunnel.model.fitting import SENSITIVITY, _Rows, fit_fill, grouped
+from privacyfunnel.model.fitting import SENSITIVITY, _outliers, _Rows, _without, fit_fill, grouped
 from privacyfunnel.protocols.channel import UNIT
 from privacyfunnel.protocols.file import to_text
-from privacyfunnel.protocols.shrinking import in_parts, nearest_counts, shrunk
+from privacyfunnel.protocols.shrinking import in_parts, nearest_counts, raked, shrunk
 
 
 def score(a, b):
@@ -143,6 +143,37 @@ def test_noise_is_shrunk_away_and_signal_is_not():
     assert np.abs(nothing - [0.6, 0.4]).max() < 0.1
     signal = shrunk(np.array([[4_900.0, 100], [1_000, 4_000]]), alone, 100.0, 10_000)
     assert signal[0] == pytest.approx([0.98, 0.02], abs=0.02)
+
+
+def test_a_filled_column_has_the_shares_of_its_own_noisy_counts_whatever_its_table_says():
+    rng = np.random.default_rng(4)
+    given, alone = np.array([30_000.0, 15_000, 5_000]), np.array([20_000.0, 15_000, 10_000, 4_900, 100])
+    table = np.outer(given, alone / 50_000) + rng.normal(0, 90, (3, 5))
+    chances = shrunk(table, alone, 90.0**2, 50_000)
+    have = nearest_counts(table.sum(axis=1), 50_000) @ chances
+    assert np.abs(have - alone).max() < 1
+    assert chances.sum(axis=1) == pytest.approx(np.ones(3))
+    kept = raked(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([1.0, 3.0]), np.array([1.5, 2.5]))
+    odds = kept[:, 0] / kept[:, 1]
+    assert odds[0] / odds[1] == pytest.approx(36)  # what columns have to do with each other stays
+    assert np.array([1.0, 3.0]) @ kept == pytest.approx([1.5, 2.5])
+
+
+def test_noise_far_out_costs_the_people_of_a_tail_nothing():
+    column = by_number(Column(name="x", kind="bins", edges=(0, 10, 1e308), labels=("a", "b")), 0, 4, False)
+    counts = np.zeros(len(column))
+    tail = int(np.flatnonzero(column.code == 1)[0])
+    counts[:tail], counts[tail] = 2_000.0, 45.0
+    counts[tail + 1 :] = np.where(np.arange(len(counts) - tail - 1) % 2, 20.0, -20.0)
+    ends = _outliers(column, counts, 10.0)
+    assert ends == (0, len(counts) - tail - 1)
+    found = _without(column, counts, ends, int(2_000 * tail + 45))
+    assert found[tail] == 45
+    assert found[tail + 1 :].sum() == 0
+    assert _outliers(column, np.where(counts == 45, 39.0, counts), 10.0)[1] == ends[1]  # each range keeps a cell
+    far = counts.copy()
+    far[tail + 3] = 41.0
+    assert _outliers(column, far, 10.0)[1] == ends[1] - 3
 
 
 def test_parts_of_a_distribution_are_whole():

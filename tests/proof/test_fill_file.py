@@ -53,8 +53,10 @@ def with_sigma(fill, sigma):
     sizes = KEPT | {one.name: one.size for one in fill.filled}
     inside, alone, drawn = [], {}, []
     for one in fill.inside:
-        counts, parts = nearest_counts(one.counts.astype(float), N), one.parts.copy()
-        counts[np.r_[0 : one.ends[0], len(parts) - one.ends[1] : len(parts)]] = 0
+        counts, parts = one.counts.astype(float), one.parts.copy()
+        out = np.r_[0 : one.ends[0], len(parts) - one.ends[1] : len(parts)]
+        inner = np.delete(np.arange(len(counts)), out)
+        counts[out], counts[inner] = 0, nearest_counts(counts[inner], N)
         widths = (parts[:, 2] - parts[:, 1] + 1).astype(float)
         parts[:, WEIGHT] = within_codes(parts[:, 0], widths, counts[: len(parts)])
         alone[one.name] = np.bincount(one.codes(sizes[one.name]), counts)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -126,9 +127,8 @@ def fit_fill(
     for column in columns:
         rows.codes[_cell(column)], rows.sizes[_cell(column)] = cells[column.name], len(column)
     noisy = {c.name: rows.counted([_cell(c)]).ravel() for c in columns}
-    clear = {c.name: nearest_counts(noisy[c.name], people) for c in columns}
-    ends = {c.name: _outliers(c, clear[c.name], noise.sigma) for c in columns}
-    single = {c.name: _without(c, clear[c.name], ends[c.name]) for c in columns}
+    ends = {c.name: _outliers(c, noisy[c.name], noise.sigma) for c in columns}
+    single = {c.name: _without(c, noisy[c.name], ends[c.name], people) for c in columns}
     groups = {c.name: c.code if c.kept else grouped(c, single[c.name], noise.sigma) for c in columns}
     for column in drawn:
         rows.codes[column.name] = groups[column.name][cells[column.name]]
@@ -174,25 +174,23 @@ def _outliers(column: Counted, counts: Vector, sigma: float) -> tuple[int, int]:
     """How many of the first and of the last cells are what noise makes of far-out parts of ranges that have no end."""
     if column.column is not None or not len(counts):
         return 0, 0
-    left, ends = counts.copy(), []
+    ends: list[int] = []
     present = np.flatnonzero(column.code != column.gone)
-    for code, cells in ((column.code[present[0]], present), (column.code[present[-1]], present[::-1])):
+    for cells in (present, present[::-1]):
         out = 0
-        for k in cells:
-            own = [i for i in present if column.code[i] == code and left[i] > 0]
-            if column.code[k] != code or left[k] >= FAR * sigma or len(own) <= 1:
+        for k, inner in pairwise(cells):
+            if column.code[inner] != column.code[k] or counts[k] >= FAR * sigma:
                 break
-            left[k] = 0
             out += 1
         ends.append(out)
-    return ends[0], ends[1]
+    return ends[0], min(ends[1], len(present) - 1 - ends[0])
 
 
-def _without(column: Counted, counts: Vector, ends: tuple[int, int]) -> Vector:
-    """The counts with so many of the first and of the last cells read as empty."""
-    found, present = counts.copy(), np.flatnonzero(column.code != column.gone)
-    found[present[: ends[0]]] = 0
-    found[present[len(present) - ends[1] :]] = 0
+def _without(column: Counted, counts: Vector, ends: tuple[int, int], people: int) -> Vector:
+    """How many people each cell has, where so many of the first and of the last cells are read as empty."""
+    found, present = np.zeros(len(counts)), np.flatnonzero(column.code != column.gone)
+    inner = np.r_[present[ends[0] : len(present) - ends[1]], np.flatnonzero(column.code == column.gone)]
+    found[inner] = nearest_counts(counts[inner], people)
     return found
 
 

@@ -216,11 +216,12 @@ def _flaw_in_chances(fill: Fill, people: int, sizes: Mapping[str, int]) -> str |
     alone: dict[str, Vector] = {}
     for own in fill.inside:
         parts, (first, last) = own.parts, own.ends
-        counts = nearest_counts(own.counts.astype(np.float64), people)
+        counts = own.counts.astype(np.float64)
         out = np.r_[0:first, len(parts) - last : len(parts)]
         if (counts[out] >= FAR * sigma * (1 + OF_WEIGHT)).any():
             return OTHER_CHANCES
-        counts[out] = 0
+        inner = np.setdiff1d(np.arange(len(counts)), out)
+        counts[out], counts[inner] = 0, nearest_counts(counts[inner], people)
         widths = (parts[:, LAST] - parts[:, FIRST] + 1).astype(np.float64)
         if not _same(parts[:, WEIGHT], within_codes(parts[:, CODE], widths, counts[: len(parts)]), len(parts)):
             return OTHER_CHANCES

@@ -5,7 +5,9 @@ expected with one parent fewer. If P(v | a) has mean p and variance θ p, the be
 
     λ d,   λ = N² θ p / (N² θ p + s²),   θ = max(0, Σ (d² − s²) / Σ N² p),
 
-with θ so estimated from the whole table (empirical Bayes). No people are here but those in noisy counts.
+with θ so estimated from the whole table (empirical Bayes). What is below 0 then is 0, which would make rare values too
+frequent; so the whole is raked: in turn, each v and each a is given its people. No people are here but those in noisy
+counts.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ import numpy as np
 from privacyfunnel.protocols.channel import UNIT
 from privacyfunnel.typing import Integers, Matrix, Vector
 
+RAKINGS = 30
+"""Rounds of raking: what is left after them is far below the noise."""
 LEAST = 1e-12
 """Below this a sum of people is none."""
 FAR = 4.0
@@ -39,7 +43,23 @@ def shrunk(table: Vector, alone: Vector, variance: float, people: int) -> Matrix
     for k in range(1, len(shape) + 1):
         part = table.sum(axis=tuple(range(k, len(shape)))).reshape(-1, size)
         chances = _towards(part, np.repeat(chances, shape[k - 1], axis=0), variance * math.prod(shape[k:]), people)
+        chances = raked(chances, nearest_counts(part.sum(axis=1), people), alone)
     return chances
+
+
+def raked(chances: Matrix, given: Vector, alone: Vector) -> Matrix:
+    """P(v | a) moved as little as can be so that P(v) = Σ_a P(a) P(v | a), for given[a] and alone[v] people.
+
+    >>> raked(np.array([[0.5, 0.5], [0.5, 0.5]]), np.array([1.0, 1.0]), np.array([3.0, 1.0])).tolist()
+    [[0.75, 0.25], [0.75, 0.25]]
+    """
+    share, wanted = given / given.sum(), alone / alone.sum()
+    for _ in range(RAKINGS):
+        have = share @ chances
+        chances = chances * np.where(have > LEAST, wanted / np.maximum(have, LEAST), 1.0)
+        total = chances.sum(axis=1, keepdims=True)
+        chances = np.where(total > LEAST, chances / np.maximum(total, LEAST), wanted)
+    return np.asarray(chances)
 
 
 def _towards(table: Matrix, expected: Matrix, variance: float, people: int) -> Matrix:
