@@ -96,7 +96,7 @@ def test_fits_on_exact_counts_are_saved_for_internal_use_only():
         block for page in PAGES for block in re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
     ]
     saved = [(block, line) for block in blocks for line in block.splitlines() if ".save(" in line]
-    assert len(saved) > 3
+    assert len(saved) >= 3
     for block, line in saved:
         assert "private=" in block or line.endswith("for internal use only"), line
 

@@ -14,7 +14,8 @@ from privacyfunnel.optimiser.aiming import optimise_inside, rehearsing
 from privacyfunnel.optimiser.improving import improve
 from privacyfunnel.optimiser.learned_beliefs import beliefs
 from privacyfunnel.optimiser.rehearsal import SHARES, aim_for, rehearsals, remedies
-from privacyfunnel.optimiser.rehearsed_lifts import Drawn, clauses_of, groups_found, share_within, together
+from privacyfunnel.optimiser.rehearsed_cells import PublishedCells, drawn
+from privacyfunnel.optimiser.rehearsed_lifts import clauses_of, groups_found, share_within, together
 from privacyfunnel.proof.certificate import certify
 from privacyfunnel.protocols.aim import Aim
 from privacyfunnel.protocols.file import from_text, to_text
@@ -28,13 +29,18 @@ def in_time():
     return False
 
 
-def table(people, seed=0, cells=40):
+def table(people, seed=0, n=40):
     """Exact counts in which the secret leans on X."""
     rng = np.random.default_rng(seed)
-    x = rng.dirichlet(np.full(cells, 0.5))
-    lean = rng.beta(1, 2, cells)
-    counts = rng.multinomial(people, np.concatenate([x * lean, x * (1 - lean)])).reshape(2, cells)
+    x = rng.dirichlet(np.full(n, 0.5))
+    lean = rng.beta(1, 2, n)
+    counts = rng.multinomial(people, np.concatenate([x * lean, x * (1 - lean)])).reshape(2, n)
     return pf.Joint(counts + (counts.sum(axis=0) == 0))
+
+
+def cells(joint, make=None):
+    """What is published of a table."""
+    return PublishedCells.of(joint, make or rehearsing("faithful", 30.0, None))
 
 
 def noisy(joint, epsilon, seed, noise_with_seed, at_least=10):
@@ -89,7 +95,7 @@ def test_without_an_aim_they_are_not(noise_with_seed):
 
 @pytest.mark.parametrize("promise", [pf.robust(PROMISE, 0.95), pf.PerfectPrivacy()])
 def test_what_needs_no_aim_has_none(promise, small):
-    assert aim_for(small, promise, rehearsing("information", 1.0, None), in_time) is None
+    assert aim_for(cells(small), promise, in_time) is None
     assert inside(table(2_000)).aim is None
 
 
@@ -101,21 +107,23 @@ def test_every_promise_about_rows_is_aimed_inside_of(promise, small):
 
 
 def test_without_time_nothing_is_rehearsed(small):
-    assert aim_for(small, PROMISE, rehearsing("faithful", 30.0, None), lambda: True) is None
-    assert remedies(small, PROMISE, rehearsing("faithful", 30.0, None), lambda: True) == []
+    assert aim_for(cells(small), PROMISE, lambda: True) is None
+    assert remedies(cells(small), PROMISE, lambda: True) == []
 
 
 def test_an_aim_that_the_clock_had_a_say_in_says_so(noise_with_seed):
     few = noisy(table(500), 0.5, 1, noise_with_seed)
     make, times = rehearsing("faithful", 30.0, None), iter([False] * 3)
-    assert not aim_for(few, PROMISE, make, in_time).hurried
-    cut = aim_for(few, PROMISE, make, lambda: next(times, True))  # after drawing two tables and all of the promise
+    assert not aim_for(cells(few, make), PROMISE, in_time).hurried
+    cut = aim_for(
+        cells(few, make), PROMISE, lambda: next(times, True)
+    )  # after drawing two tables and all of the promise
     assert (cut.share, cut.holds, cut.hurried) == (1, False, True)
 
     def late_once(joint, notion):
         return make(joint, notion)[0], notion.epsilon == PROMISE.epsilon
 
-    found = aim_for(few, PROMISE, late_once, in_time)
+    found = aim_for(cells(few, late_once), PROMISE, in_time)
     assert found.share < 1
     assert found.hurried
 
@@ -127,19 +135,20 @@ def test_a_rehearsed_protocol_that_ran_out_of_time_is_said_to_have_however_near_
 
 def test_drawn_tables_are_of_as_many_people_and_use_published_numbers_only(small):
     blind = replace(small.noise, counts=small.noise.counts.copy())
-    for one, other in zip(rehearsals(small, small.noise, in_time), rehearsals(small, blind, in_time), strict=True):
-        assert one.people.total == small.noise.people
-        assert np.array_equal(one.people.weights, other.people.weights)
-        assert np.array_equal(one.refit.noise.counts, other.refit.noise.counts)
+    (people, refit), (others, again) = drawn(small, small.noise, 1), drawn(small, blind, 1)
+    assert people.total == small.noise.people
+    assert np.array_equal(people.weights, others.weights)
+    assert np.array_equal(refit.noise.counts, again.noise.counts)
+    one, other = (rehearsals(cells(small), in_time)[0] for _ in range(2))
+    assert np.array_equal(one.people.weights, other.people.weights)
 
 
 def test_noise_of_rehearsals_has_the_scale_of_the_published_noise(small):
     wide = replace(small.noise, epsilon=0.2)
-    (first, _) = rehearsals(small, wide, in_time)
+    people, refit = drawn(small, wide, 1)
     counts = np.zeros(small.noise.counts.shape)
-    counts[:, first.people.codes[:, 0]] = first.people.weights
-    drawn = first.refit.noise.counts - counts
-    assert 0.7 < np.abs(drawn).mean() / wide.scale < 1.3  # E|z| is the scale, of 80 cells
+    counts[:, people.codes[:, 0]] = people.weights
+    assert 0.7 < np.abs(refit.noise.counts - counts).mean() / wide.scale < 1.3  # E|z| is the scale, of 80 cells
 
 
 def test_the_file_says_what_was_aimed_at(small):
@@ -169,7 +178,7 @@ def test_what_would_do_is_said_where_no_aim_does(noise_with_seed):
     aim = inside(published).aim
     assert not aim.holds
     assert aim.words(PROMISE, 0.1).startswith("NOT KEPT")
-    found = remedies(published, PROMISE, rehearsing("faithful", 30.0, None), in_time)
+    found = remedies(cells(published), PROMISE, in_time)
     assert all(remedy.aim.holds for remedy in found)
     assert {remedy.private for remedy in found} <= {None, 0.2, 0.4}
     assert {remedy.left_out for remedy in found} <= {None, *published.attributes}
@@ -177,26 +186,26 @@ def test_what_would_do_is_said_where_no_aim_does(noise_with_seed):
 
 def test_without_time_to_try_nothing_is_said_of_what_would_not_do(small):
     failed = replace(inside(small), aim=Aim(0.2, 0.9, 0.4, 2.0, holds=False))
-    (told,) = Aimed.of(failed, small, 0.0).lines(failed)
+    (told,) = Aimed.of(failed, cells(small), 0.0).lines(failed)
     assert "not all tried in the time limit" in told
     assert "No single column less" not in told
-    assert Aimed.of(failed, small, 0.0).as_dict()["all_remedies_tried"] is False
+    assert Aimed.of(failed, cells(small), 0.0).as_dict()["all_remedies_tried"] is False
 
 
 def test_lifts_beyond_the_promise_are_counted_by_people():
     joint = pf.Joint([[900, 4_000], [100, 5_000]])
     protocol = pf.optimise(joint, pf.LIP(5.0), objective="faithful")  # rows stay as they are
     clauses = clauses_of(pf.LIP(0.5), joint)
-    assert share_within(Drawn.of(protocol, joint), joint.total, clauses) == pytest.approx(0.9)
+    assert share_within(protocol.step.drawn(joint), joint.total, clauses) == pytest.approx(0.9)
     few = pf.Joint([[9, 4_000], [1, 5_000]])  # of ten people, nine of whom happen to share a secret
-    assert share_within(Drawn.of(protocol, few), few.total, clauses_of(pf.LIP(0.5), few)) == pytest.approx(1.0)
+    assert share_within(protocol.step.drawn(few), few.total, clauses_of(pf.LIP(0.5), few)) == pytest.approx(1.0)
 
 
 def test_an_attacker_finds_the_rows_that_tell():
     joint = pf.Joint([[900, 4_000], [100, 5_000]])
     protocol = pf.optimise(joint, pf.LIP(5.0), objective="faithful")
     found = together(
-        [groups_found(Drawn.of(protocol, joint), clauses_of(pf.LIP(0.5), joint), np.random.default_rng(1))]
+        [groups_found(protocol.step.drawn(joint), clauses_of(pf.LIP(0.5), joint), np.random.default_rng(1))]
     )
     lifts = {(group.about, group.first): group.lift for group in found}
     assert lifts[0, False] == pytest.approx(0.9 / 0.49, rel=0.05)

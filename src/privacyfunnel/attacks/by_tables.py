@@ -16,12 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privacyfunnel.protocols.aim import GROUP
 from privacyfunnel.typing import Integers
 
 MOST_COLUMNS = 3
 """That a set has: with eight columns there are 92 sets, and each is a count of all rows."""
-EXTREME = 0.05
-"""Of the rows, those that tell most."""
 PRIOR_PEOPLE = 20.0
 """People with the overall share who are added to every combination, so that single people do not stand out."""
 SURE = 3.0
@@ -68,7 +67,7 @@ def _by(
     having = np.bincount(cell[known], weights=secret[known], minlength=number)
     share = (having + PRIOR_PEOPLE * overall) / (np.bincount(cell[known], minlength=number) + PRIOR_PEOPLE)
     ranked = attacked[np.argsort(share[cell[attacked]], kind="stable")]
-    extreme, prior = max(1, round(EXTREME * len(ranked))), float(secret[attacked].mean())
+    extreme, prior = max(1, round(GROUP * len(ranked))), float(secret[attacked].mean())
     if not prior:  # of a value that nobody of these has, nothing can be found
         return [Told(names, 1.0, math.inf)]
     told = []

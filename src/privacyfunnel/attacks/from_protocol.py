@@ -15,6 +15,7 @@ import numpy as np
 from privacyfunnel.attacks.both_secrets import Trial
 from privacyfunnel.attacks.noisy_counts import NoisyTrial
 from privacyfunnel.attacks.outcomes import Outcomes
+from privacyfunnel.distribution.column import EXACT
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.typing import Integers
@@ -23,8 +24,6 @@ GROUPS = {"alone": (1, 1), "2 to 5": (2, 5)}
 """Groups of people: how many share their combination of values, at least and at most."""
 MOST_TESTED = 2_000
 """People of a group on whom every secret is tried, evenly spread over all: more would tell the same share."""
-LARGEST = 2**53
-"""A count that float64 still holds; who shares their values with more is not rare."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ def from_protocol(protocol: Protocol, joint: Joint) -> tuple[Named, ...]:
     >>> tuple((found.attack, found.right, found.people) for found in from_protocol(optimise(joint, LIP(0.1)), joint))
     (('testing both secrets', 2, 2),)
     """
-    people = np.minimum(joint.weights.sum(axis=0), LARGEST).astype(np.int64)
+    people = np.minimum(joint.weights.sum(axis=0), EXACT).astype(np.int64)
     groups = {name: np.flatnonzero((people >= few) & (people <= most)) for name, (few, most) in GROUPS.items()}
     groups = {name: members for name, members in groups.items() if members.size}
     if not (joint.counted and groups):

@@ -11,7 +11,6 @@ import numpy as np
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.optimiser.rehearsed_lifts import (
     SURE,
-    Drawn,
     Group,
     clauses_of,
     groups_found,
@@ -75,7 +74,7 @@ def own_people(protocol: Protocol, joint: Joint) -> OwnPeople:
     """Measure a protocol on the exact counts of a table whose columns are read as its own are."""
     faint = None if protocol.noise is None or len(protocol.noise.counts) != joint.n_s else protocol.noise.faint
     clauses = clauses_of(protocol.notion.made_for(joint), joint, faint)
-    drawn = Drawn.of(protocol, joint)
+    drawn = protocol.step.drawn(joint)
     groups = together([groups_found(drawn, clauses, np.random.default_rng(SEED))])
     low, high = min(groups, key=lambda group: group.lift), max(groups, key=lambda group: group.lift)
     return OwnPeople(

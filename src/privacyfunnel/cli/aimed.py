@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from rich.text import Text
+
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.optimiser.aiming import REMEDIES, late_after, rehearsing
-from privacyfunnel.optimiser.rehearsal import Remedy, remedies
+from privacyfunnel.optimiser.rehearsal import Published, Remedy, remedies
+from privacyfunnel.optimiser.rehearsed_cells import PublishedCells
 from privacyfunnel.protocols.aim import Aim
 from privacyfunnel.protocols.protocol import Protocol
 
@@ -22,28 +25,30 @@ class Aimed:
     """Whether there was time to rehearse all that might do."""
 
     @classmethod
-    def of(cls, protocol: Protocol, joint: Joint, time_limit: float | None) -> Aimed | None:
+    def of(cls, protocol: Protocol, published: Published | None, time_limit: float | None) -> Aimed | None:
         """Rehearses what would do where the aim does not."""
-        if protocol.aim is None:
+        if protocol.aim is None or published is None:
             return None
         if protocol.aim.holds:
             return cls(protocol.aim, ())
-        make = rehearsing(
-            protocol.objective, time_limit, dict(protocol.likeness.weights) if protocol.likeness else None
-        )
         late = late_after(time_limit, REMEDIES)
-        return cls(protocol.aim, tuple(remedies(joint, protocol.notion, make, late)), not late())
+        return cls(protocol.aim, tuple(remedies(published, protocol.notion, late)), not late())
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
         tried = {"remedies": [each.as_dict() for each in self.remedies], "all_remedies_tried": self.all_tried}
         return {**self.aim.as_dict(), **tried}
 
+    def shown(self, protocol: Protocol) -> list[Text]:
+        """The same for a screen: red where the promise does not hold for the people of the table."""
+        return [Text(line, "" if self.aim.holds else "bold red") for line in self.lines(protocol)]
+
     def lines(self, protocol: Protocol) -> list[str]:
         """All of it, in a sentence or two."""
-        if protocol.noise is None:
+        if protocol.spent is None:
             return []
-        said = self.aim.words(protocol.notion, protocol.noise.epsilon)
+        noise = protocol.noise.epsilon if protocol.noise is not None else protocol.spent.epsilon
+        said = self.aim.words(protocol.notion, noise)
         if self.aim.holds:
             return [said]
         if not self.remedies and not self.all_tried:
@@ -53,3 +58,9 @@ class Aimed:
                     "columns, and fewer values in each (--bins, --top)."]  # fmt: skip
         some = ", ".join(each.words() for each in self.remedies)
         return [f"{said} Aimed further inside, these would do: {some}; or fewer values (--bins, --top)."]
+
+
+def cells_of(protocol: Protocol, joint: Joint, time_limit: float | None) -> PublishedCells | None:
+    """What a listed protocol was made from."""
+    weights = dict(protocol.likeness.weights) if protocol.likeness else {}
+    return PublishedCells.of(joint, rehearsing(protocol.objective, time_limit, weights))

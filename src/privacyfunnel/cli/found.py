@@ -6,13 +6,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from rich.console import RenderableType
-from rich.text import Text
 
 from privacyfunnel.attacks.exposure import Exposure, exposure
 from privacyfunnel.attacks.findings import Findings, findings
 from privacyfunnel.attacks.one_column import OneColumn, one_column
 from privacyfunnel.cli import show
-from privacyfunnel.cli.aimed import Aimed
+from privacyfunnel.cli.aimed import Aimed, cells_of
 from privacyfunnel.estimates.error_wish import ErrorWish
 from privacyfunnel.estimates.expected import ExpectedErrors, expected_errors
 from privacyfunnel.optimiser.smallest_epsilon import Wish
@@ -83,7 +82,7 @@ class Found:
             exposure(protocol, joint),
             everything(protocol),
             expected_errors(protocol, joint) if protocol.precision is not None else None,
-            Aimed.of(protocol, joint, time_limit),
+            Aimed.of(protocol, cells_of(protocol, joint, time_limit), time_limit),
         )
 
 
@@ -127,7 +126,7 @@ def told(found: Found) -> list[RenderableType]:
     if found.counted.unit is not None:
         lines.append(ABOUT_A_ROW)
     if found.aimed is not None:
-        lines += [Text(line, "bold red" if not found.aimed.aim.holds else "") for line in found.aimed.lines(protocol)]
+        lines += found.aimed.shown(protocol)
     if found.everything is not None:
         lines.append(found.everything.words())
         lines += show.uncovered_lines(joint)

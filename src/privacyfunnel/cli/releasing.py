@@ -33,6 +33,7 @@ from privacyfunnel.publishing.publish import Publication, publish
 from privacyfunnel.recipes.recipe import Recipe
 from privacyfunnel.recipes.to_toml import to_text as recipe_text
 from privacyfunnel.spec.files import seen_from
+from privacyfunnel.spec.of_promise import USUAL_LEVEL
 from privacyfunnel.spec.of_table import REST
 from privacyfunnel.spec.spec import Spec
 from privacyfunnel.tables.domain import Domain, opened
@@ -47,8 +48,6 @@ from privacyfunnel.tables.sources import Source, open_source
 from privacyfunnel.tables.whole_folder import check_folder
 from privacyfunnel.tables.writing import check_output, whole_file
 
-USUAL_LEVEL = 0.5
-"""ε, where none is given: beliefs change by at most 65%."""
 UNNAMED = {
     "licence": "https://example.org/licence",
     "publisher": "not named yet",

@@ -7,7 +7,10 @@ import warnings
 from pathlib import Path
 from typing import Any, cast
 
+from rich.console import RenderableType
+
 from privacyfunnel.cli import next_command, show
+from privacyfunnel.cli.aimed import Aimed
 from privacyfunnel.cli.steward_only import StewardOnly
 from privacyfunnel.cli.wide_own import tried
 from privacyfunnel.cli.wide_redrawn import how_redrawn
@@ -20,7 +23,7 @@ from privacyfunnel.spec.spec import Spec
 from privacyfunnel.tables.counting import Counted
 from privacyfunnel.tables.for_steward import NOT_MEASURED, ForSteward
 from privacyfunnel.tables.wide.choosing import FOR_CHOOSING, chosen_columns
-from privacyfunnel.tables.wide.fit import check_wide, fit_wide
+from privacyfunnel.tables.wide.fit import check_wide, fit_wide, published_tables
 
 
 def fit_model(spec: Spec, counted: Counted, output: Path, force: bool, json: bool, then: next_command.Words) -> None:
@@ -38,18 +41,21 @@ def fit_model(spec: Spec, counted: Counted, output: Path, force: bool, json: boo
     with warnings.catch_warnings():  # what it says is told below
         warnings.simplefilter("ignore", ExactFit)
         protocol.save(output, force=force)
+    with show.working("rehearsing what would do"):
+        aimed = Aimed.of(protocol, published_tables(protocol), spec.seconds)
     with show.working("trying it on the table"):
         own = ForSteward(joint).told(lambda exact: tried(protocol, exact)) or StewardOnly(None, f"{NOT_MEASURED}\n")
     left_out = [name for name in counted.joint.attributes if name not in protocol.attributes]
     if json:
         told = {"protocol": str(output), "seconds": time.monotonic() - begun, **published(protocol)}
+        told["aim"] = aimed.as_dict() if aimed else None
         show.as_json({**told, "left_out": left_out, "steward_only": own.data, **next_command.data(then)})
         return
     screen = show.console()
     if left_out:
         screen.print(_left_out(left_out, private), markup=False)
     own.say()
-    for line in _lines(protocol):
+    for line in _lines(protocol, aimed):
         screen.print(line, markup=False)
     screen.print(f"Written: {output}.", markup=False)
     next_command.say(then)
@@ -90,11 +96,12 @@ def published(protocol: Protocol) -> dict[str, Any]:
     }
 
 
-def _lines(protocol: Protocol) -> list[str]:
+def _lines(protocol: Protocol, aimed: Aimed | None) -> list[RenderableType]:
     step, told = protocol.by_model, everything(protocol)
     kept, share = step.kept, protocol.utility / protocol.entropy if protocol.entropy else 1.0
     return [
         f"Promise: {protocol.notion.words()} {told.whom() if told is not None else ''}",
+        *([] if aimed is None else aimed.shown(protocol)),
         *([told.words()] if told is not None else []),
         f"All {step.n_outputs:,} combinations of values are covered. By the model, {share:.1%} of "
         f"the information is kept, {kept.rows:.1%} of rows and {kept.cells:.1%} of cells stay as they are.",

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from privacyfunnel.distribution.column import OPEN, Column
+from privacyfunnel.distribution.column import EXACT, OPEN, Column
 from privacyfunnel.protocols.fill import Grid
 from privacyfunnel.typing import Integers, Vector
 
@@ -20,8 +20,6 @@ DOUBLINGS = 24
 """Of the width of a neighbouring range, by which one without an end is counted outwards."""
 UNITS: dict[str, Literal["Y", "M", "D"]] = {"year": "Y", "month": "M", "day": "D"}
 """Of dates, by how they are kept."""
-LARGEST_STEP = 2**53
-"""Multiples of a grid's step: float64 tells larger whole numbers apart no more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,9 +105,9 @@ def _cuts(edges: Sequence[float], code: int, scale: float, parts: int) -> list[i
         return [-step for step in reversed(steps)] + [0] + steps
     if high >= OPEN:
         a = math.ceil(low * scale)
-        return [a] + [a + step for step in steps if a + step <= LARGEST_STEP]
+        return [a] + [a + step for step in steps if a + step <= EXACT]
     b = math.ceil(high * scale)
-    cuts = [b - step for step in reversed(steps) if b - step >= -LARGEST_STEP] + [b]
+    cuts = [b - step for step in reversed(steps) if b - step >= -EXACT] + [b]
     return sorted({*cuts, 0}) if cuts[0] < 0 < b else cuts  # numbers below 0 are another matter
 
 

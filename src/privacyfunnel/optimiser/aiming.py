@@ -10,7 +10,8 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.numeric.clock import ticks
 from privacyfunnel.optimiser.optimise import optimise
 from privacyfunnel.optimiser.program.state import Progress, cancellable, interruptible, noticing_stops
-from privacyfunnel.optimiser.rehearsal import Late, Make, aim_for
+from privacyfunnel.optimiser.rehearsal import Late, aim_for
+from privacyfunnel.optimiser.rehearsed_cells import Make, PublishedCells
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.protocols.protocol import Objective, Protocol
 
@@ -19,7 +20,7 @@ GAPS: dict[Objective, float] = {"information": 1e-3, "faithful": 1e-2}
 PART = 0.06
 """Of the time limit, for each rehearsed protocol: eight of them then take less than half of it."""
 SECONDS = 10.0
-"""For each of them, at most."""
+"""For each of them, at most, however long the limit is."""
 REHEARSING, REMEDIES = 0.5, 0.25
 """Of the time limit, after which no more is rehearsed: for the aim, and for what would do where none does."""
 
@@ -40,8 +41,9 @@ def optimise_inside(
     """
     begun = ticks()
     with interruptible() as stop, cancellable(stop):  # one Ctrl-C ends all searches
-        make = rehearsing(objective, time_limit, asked.get("weights"))
-        aim = None if asked.get("exact") else aim_for(joint, promise, make, late_after(time_limit, REHEARSING))
+        published = PublishedCells.of(joint, rehearsing(objective, time_limit, asked.get("weights")))
+        late = late_after(time_limit, REHEARSING)
+        aim = None if published is None or asked.get("exact") else aim_for(published, promise, late)
         left = None if time_limit is None else max(0.0, time_limit - (ticks() - begun))
         inside = promise if aim is None else aim.inside(promise)
         protocol = optimise(joint, inside, objective=objective, time_limit=left, progress=progress, **asked)

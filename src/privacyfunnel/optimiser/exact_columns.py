@@ -44,7 +44,7 @@ from privacyfunnel.protocols.released import information_kept
 from privacyfunnel.typing import Integers
 
 NAMED = 3
-"""Cells that a refusal names."""
+"""Cells that a refusal names: one line."""
 PARTNERS = 60
 """Cells that are tried for one to be merged with."""
 

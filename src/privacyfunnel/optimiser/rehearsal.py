@@ -12,8 +12,7 @@ unless time runs out in a rehearsal: then how fast the machine is has a say as w
 
 from __future__ import annotations
 
-import hashlib
-import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
-from privacyfunnel.distribution.noise import MOST_EPSILON, Noise, noisy_joint, threshold_for
+from privacyfunnel.distribution.noise import MOST_EPSILON
 from privacyfunnel.errors import PrivacyFunnelError
-from privacyfunnel.optimiser.rehearsed_lifts import Drawn, Group, clauses_of, groups_found, share_within, together
+from privacyfunnel.optimiser.rehearsed_lifts import Group, clauses_of, groups_found, share_within, together
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.protocols.aim import ENOUGH, Aim
 from privacyfunnel.protocols.protocol import Protocol
@@ -40,39 +39,67 @@ LESS_NOISE = (2.0, 4.0)
 MOST_COMBINATIONS = 200_000
 """Of a domain that is rehearsed: what follows from noisy counts of more takes longer than the fit."""
 
-Make = Callable[[Joint, Notion], tuple[Protocol, bool]]
-"""Makes the protocol for a distribution and a promise, and says whether time ran out."""
 Late = Callable[[], bool]
 """Whether the time for rehearsals is over: what was rehearsed by then counts."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rehearsal:
-    """A table drawn from noisy counts, and what follows from its own noisy counts."""
+    """A table drawn from what is published of another, and how a protocol is made from its own noisy counts."""
 
     people: Joint
-    refit: Joint
+    make: Callable[[Notion], tuple[Protocol, bool]]
+    """Makes the protocol for a promise, and says whether time ran out."""
     faint: Integers
     """Values of the secret that do not show through the published counts' noise: no promise is about them."""
     seed: int
 
 
-def aim_for(joint: Joint, promise: Notion, make: Make, late: Late) -> Aim | None:
+class Published(ABC):
+    """What is published of a table: noisy counts, a distribution that follows from them, and how they were made."""
+
+    @property
+    @abstractmethod
+    def epsilon(self) -> float:
+        """ε₀ of the noise."""
+
+    @property
+    @abstractmethod
+    def attributes(self) -> tuple[str, ...]:
+        """The columns."""
+
+    @property
+    @abstractmethod
+    def combinations(self) -> int:
+        """Of values in the domain."""
+
+    @abstractmethod
+    def rehearsal(self, i: int) -> Rehearsal:
+        """A table drawn from the distribution and counted with such noise: the same one for the same numbers and i."""
+
+    @abstractmethod
+    def at(self, epsilon: float) -> Published:
+        """The same distribution with the noise of another ε₀."""
+
+    @abstractmethod
+    def without(self, name: str) -> Published:
+        """The same with a column less."""
+
+
+def aim_for(published: Published, promise: Notion, late: Late) -> Aim | None:
     """The largest share of the promise that holds in rehearsals, or the least one if none does.
 
-    None where nothing is rehearsed: without noise, with a confidence, which speaks of all that noise leaves open, for
-    ε = 0, and where the domain is too large, there is no time, or noise leaves nothing to go by.
+    None where nothing is rehearsed: with a confidence, which speaks of all that noise leaves open, for ε = 0, and where
+    the domain is too large, there is no time, or noise leaves nothing to go by.
     """
-    if joint.noise is None or promise.confidence is not None or not promise.epsilon:
+    if promise.confidence is not None or not promise.epsilon or published.combinations > MOST_COMBINATIONS:
         return None
-    if joint.combinations > MOST_COMBINATIONS:
-        return None
-    return _largest(rehearsals(joint, joint.noise, late), promise, make, late)
+    return _largest(rehearsals(published, late), promise, late)
 
 
-def _largest(tables: list[Rehearsal], promise: Notion, make: Make, late: Late) -> Aim | None:
+def _largest(tables: list[Rehearsal], promise: Notion, late: Late) -> Aim | None:
     """All of the promise, or else by halving what is left of the shares; hurried if the clock had a say in any."""
-    best = None if late() else rehearsed(tables, promise, SHARES[0], make)
+    best = None if late() else rehearsed(tables, promise, SHARES[0])
     hurried = best is not None and best.hurried
     low, high = 1, len(SHARES)
     while not (best is not None and best.share == 1 and best.holds) and low < high:
@@ -80,7 +107,7 @@ def _largest(tables: list[Rehearsal], promise: Notion, make: Make, late: Late) -
             hurried = True
             break
         middle = (low + high) // 2
-        found = rehearsed(tables, promise, SHARES[middle], make)
+        found = rehearsed(tables, promise, SHARES[middle])
         hurried = hurried or (found is not None and found.hurried)
         if found is not None and found.holds:
             best, high = found, middle
@@ -90,16 +117,16 @@ def _largest(tables: list[Rehearsal], promise: Notion, make: Make, late: Late) -
     return None if best is None else replace(best, hurried=hurried)
 
 
-def rehearsed(tables: list[Rehearsal], promise: Notion, share: float, make: Make) -> Aim | None:
+def rehearsed(tables: list[Rehearsal], promise: Notion, share: float) -> Aim | None:
     """What a channel for a share of the promise does to the drawn tables; None where none can be made."""
     within: list[float] = []
     groups: list[Group] = []
     hurried = False
     for table in tables:
         try:
-            protocol, late = make(table.refit, promise.times(share) if share < 1 else promise)
+            protocol, late = table.make(promise.times(share) if share < 1 else promise)
             clauses = clauses_of(promise.made_for(table.people), table.people, table.faint)
-            drawn = Drawn.of(protocol, table.people)
+            drawn = protocol.step.drawn(table.people)
             within.append(share_within(drawn, table.people.total, clauses))
             groups += together([groups_found(drawn, clauses, np.random.default_rng(table.seed))])
             hurried = hurried or late
@@ -132,92 +159,35 @@ class Remedy:
         return f"{what} ({self.aim.lowest:.2f} to {self.aim.highest:.2f})"
 
 
-def remedies(joint: Joint, promise: Notion, make: Make, late: Late) -> list[Remedy]:
-    """What holds at REMEDY of the promise where `joint` does not: larger ε₀, or each column left out.
+def remedies(published: Published, promise: Notion, late: Late) -> list[Remedy]:
+    """What holds at REMEDY of the promise where what is published does not: larger ε₀, or each column left out.
 
     All is drawn from the published counts, so asking costs nothing.
     """
-    noise = joint.noise
-    if noise is None:
-        return []
     found: list[Remedy] = []
     for times in LESS_NOISE:
-        if times * noise.epsilon <= MOST_EPSILON:
-            less = replace(noise, epsilon=times * noise.epsilon)
-            aim = _in_time(rehearsals(joint, less, late), promise, make, late)
+        if times * published.epsilon <= MOST_EPSILON:
+            less = published.at(times * published.epsilon)
+            aim = _in_time(rehearsals(less, late), promise, late)
             found += [Remedy(less.epsilon, None, aim)] if aim is not None else []
-    whole = joint.before_gathering or joint
-    for name in joint.attributes if len(joint.attributes) > 1 else ():
-        fewer = whole.over([other for other in joint.attributes if other != name])
-        shape = len(noise.counts), fewer.combinations if noise.codes is None else fewer.n_x
-        codes = None if noise.codes is None else fewer.codes
-        counted = replace(noise, attributes=fewer.attributes, counts=np.zeros(shape, dtype=np.int64), codes=codes)
-        aim = _in_time(rehearsals(fewer, counted, late, noise.faint), promise, make, late)
+    for name in published.attributes if len(published.attributes) > 1 else ():
+        aim = _in_time(rehearsals(published.without(name), late), promise, late)
         found += [Remedy(None, name, aim)] if aim is not None else []
     return [remedy for remedy in found if remedy.aim.holds]
 
 
-def _in_time(tables: list[Rehearsal], promise: Notion, make: Make, late: Late) -> Aim | None:
-    return None if late() else rehearsed(tables, promise, REMEDY, make)
+def _in_time(tables: list[Rehearsal], promise: Notion, late: Late) -> Aim | None:
+    return None if late() else rehearsed(tables, promise, REMEDY)
 
 
-def rehearsals(joint: Joint, noise: Noise, late: Late, faint: Integers | None = None) -> list[Rehearsal]:
-    """Tables drawn from the distribution of `joint`, counted with such noise; always the same ones for the same."""
-    found, faint = [], noise.faint if faint is None else faint
+def rehearsals(published: Published, late: Late) -> list[Rehearsal]:
+    """Tables drawn from what is published; always the same ones for the same."""
+    found = []
     for i in range(REHEARSALS):
         if late():
             break
         try:
-            found.append(_drawn(joint, noise, faint, _seed(noise, i)))
+            found.append(published.rehearsal(i))
         except PrivacyFunnelError:  # noise may leave nothing to go by
             continue
     return found
-
-
-def _seed(noise: Noise, i: int) -> int:
-    about = f"{noise.epsilon!r} {noise.people} {i}".encode()
-    return int.from_bytes(hashlib.sha256(about + noise.counts.astype("<i8").tobytes()).digest()[:8], "little")
-
-
-def _drawn(joint: Joint, noise: Noise, faint: Integers, seed: int) -> Rehearsal:
-    rng = np.random.default_rng(seed)
-    whole = joint.before_gathering or joint
-    people = round(noise.share_told * noise.people)
-    counts = rng.multinomial(people, (whole.p / whole.p.sum()).ravel()).reshape(whole.p.shape)
-    for s in np.flatnonzero(counts.sum(axis=1) == 0):  # every value of the secret has somebody
-        counts[s, whole.p[s].argmax()] = 1
-    there = counts.sum(axis=0) > 0
-    table = Joint.from_codes(
-        counts[:, there], whole.codes[there], whole.columns, joint.secret, joint.secret_values, joint.secret_columns
-    )
-    again = _noised(counts, whole.codes, joint, noise, rng)
-    refit = noisy_joint(
-        again, joint.columns, joint.secret, joint.at_least, joint.secret_values, joint.secret_columns, joint.exact
-    )
-    for one in (table, refit, refit.before_gathering):
-        if one is not None:
-            one.secret_parts, one.numbered, one.declared = joint.secret_parts, joint.numbered, joint.declared
-    return Rehearsal(table, refit, faint, seed)
-
-
-def _noised(counts: Integers, codes: Integers, joint: Joint, noise: Noise, rng: np.random.Generator) -> Noise:
-    """The counts of drawn people as they would be published: with noise everywhere, or those above a threshold."""
-    if noise.codes is None:
-        sizes = [len(column) for column in joint.columns]
-        everywhere = np.zeros(noise.counts.shape, dtype=np.int64)
-        everywhere[:, np.ravel_multi_index(tuple(codes.T), sizes)] = counts
-        return replace(noise, counts=everywhere + _laplace(noise, everywhere.shape, rng))
-    noisy = np.where(counts > 0, counts + _laplace(noise, counts.shape, rng), 0)
-    told = np.where(noisy >= threshold_for(noise.epsilon, noise.delta), noisy, 0)
-    some = told.sum(axis=0) > 0
-    return replace(noise, counts=told[:, some], codes=codes[some])
-
-
-def _laplace(noise: Noise, shape: tuple[int, ...], rng: np.random.Generator) -> Integers:
-    """Discrete Laplace noise z with P(z) ∝ e^−|z|/scale, as often in each row as its counts are sums of."""
-    stop = -math.expm1(-1 / noise.scale)
-    drawn = np.zeros(shape, dtype=np.int64)
-    for turn in range(int(noise.terms.max())):
-        more = rng.geometric(stop, shape) - rng.geometric(stop, shape)
-        drawn += np.where((noise.terms > turn)[:, None], more, 0)
-    return drawn

@@ -22,44 +22,13 @@ from privacyfunnel.optimiser.learned_beliefs import beliefs
 from privacyfunnel.promises.clause import Clause
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.protocols.aim import GROUP
-from privacyfunnel.protocols.channel import UNIT
-from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.protocols.chances import Drawn, summed
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 HAIR = 1e-6
 """Of a limit: what is beyond by so little are rounding errors, since channels are made right up to it."""
 SURE = 2.0
 """Standard errors: what is as far off happens by chance in one case of twenty."""
-
-
-@dataclass(frozen=True, eq=False)
-class Drawn:
-    """P(y|x) for the people of a table, entry by entry: x = person[i] is released as y = output[i] with chance[i]."""
-
-    person: Integers
-    output: Integers
-    chance: Vector
-    codes: Integers
-    """codes[y, j]: the values that output y is written as."""
-
-    @property
-    def outputs(self) -> int:
-        """How many there are."""
-        return len(self.codes)
-
-    @classmethod
-    def of(cls, protocol: Protocol, joint: Joint) -> Drawn:
-        """What becomes of the values of X in `joint`, each read as an input of the protocol."""
-        block, inputs = protocol.block, protocol.block.inputs_of(joint)
-        channel = block.channel
-        sizes = np.diff(channel.starts)[inputs]
-        person = np.repeat(np.arange(joint.n_x), sizes)
-        entry = np.arange(len(person)) - np.repeat(np.cumsum(sizes) - sizes - channel.starts[inputs], sizes)
-        return cls(person, channel.outputs[entry], channel.numerators[entry] / UNIT, block.codes[block.labels])
-
-    def released(self, weights: Matrix) -> Matrix:
-        """Σ_x weights[e, x] P(y|x), at [e, y]."""
-        return np.stack([_summed(self.output, row[self.person] * self.chance, self.outputs) for row in weights])
 
 
 def clauses_of(promise: Notion, joint: Joint, faint: Integers | None = None) -> list[Clause]:
@@ -85,18 +54,14 @@ def share_within(drawn: Drawn, people: int, clauses: Sequence[Clause]) -> float:
         own, mass = clause.joint.p, clause.joint.p_x[drawn.person] * drawn.chance
         for view in clause.views:
             cell = view.cell[drawn.person]
-            at = np.unique(cell * drawn.outputs + drawn.output, return_inverse=True)[1].ravel()
-            given = people * np.stack([_summed(at, row[drawn.person] * drawn.chance) for row in own])
+            places, at = np.unique(cell * drawn.outputs + drawn.output, return_inverse=True)
+            known, output, at = places // drawn.outputs, places % drawn.outputs, at.ravel()
+            given = np.stack([summed(at, row[drawn.person] * drawn.chance) for row in own])
+            lost = np.stack([np.bincount(view.cell, weights=row * drawn.lost) for row in own])
+            given += lost[:, known] * drawn.common[output]
             prior = np.stack([np.bincount(view.cell, weights=row) for row in own])
-            known = np.zeros(given.shape[1], dtype=np.int64)
-            known[at] = cell
-            kept &= _within(given, (prior / prior.sum(axis=0))[:, known], clause, SURE)[at]
-    return min(1.0, float(mass[kept].sum())) if len(mass) else 1.0
-
-
-def _summed(at: Integers, mass: Vector, size: int = 0) -> Vector:
-    """Σ of the masses at each place."""
-    return np.bincount(at, weights=mass, minlength=size).astype(np.float64)
+            kept &= _within(people * given, (prior / prior.sum(axis=0))[:, known], clause, SURE)[at]
+    return min(1.0, float(mass[kept].sum() / mass.sum())) if len(mass) else 1.0
 
 
 def _within(given: Matrix, prior: Matrix, clause: Clause, sure: float = 0.0) -> NDArray[np.bool_]:

@@ -11,7 +11,7 @@ from privacyfunnel.optimiser.generation.pricing import Oracle, extremes, local_s
 from privacyfunnel.optimiser.program import supports
 from privacyfunnel.optimiser.program.master import Master
 from privacyfunnel.optimiser.program.polytope import Columns, Polytope
-from privacyfunnel.optimiser.program.tolerances import FEASIBLE
+from privacyfunnel.optimiser.program.tolerances import FEASIBLE, SHARPNESS
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 LIST_VERTICES = 20_000
@@ -20,8 +20,6 @@ ROUNDS = 40
 """At most; a round that is not WORTH_A_ROUND ends them before."""
 STARTS = 8
 """Points in use, and as many random ones, from which each round searches: a sketch is to be quick."""
-SHARPNESS = 0.3
-"""Random starts are Dirichlet with this parameter; they are few, so they are sharper than in `pricing`."""
 NO_LIMIT = 1e-300
 """Stands in for a coefficient that is not positive: on the way to such a value a row never stops p_x."""
 LEAST_UNDERCUT = 1e-5

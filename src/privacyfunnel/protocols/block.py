@@ -13,6 +13,7 @@ from privacyfunnel.distribution.column import Column, values_of
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.nearest import read_as
 from privacyfunnel.distribution.refinement import codes_in
+from privacyfunnel.protocols.chances import Drawn, entries_of
 from privacyfunnel.protocols.channel import UNIT, Channel
 from privacyfunnel.protocols.digits import coarse_marginal
 from privacyfunnel.protocols.labels import assigned, likeliest, numbered
@@ -65,6 +66,14 @@ class Block(Step):
         if self.variants is not None:
             written = np.column_stack([written, self.variants])
         return {tuple(row): y for y, row in enumerate(written.tolist())}
+
+    def drawn(self, joint: Joint) -> Drawn:
+        """Each value of X in `joint` is read as an input."""
+        channel = self.channel
+        person, entry = entries_of(channel.starts, self.inputs_of(joint))
+        chance, nothing = channel.numerators[entry] / UNIT, np.zeros(channel.n_outputs)
+        codes = self.codes[self.labels]
+        return Drawn(person, channel.outputs[entry], chance, codes, np.zeros(joint.n_x), nothing)
 
     def shares(self) -> Vector:
         """Its published marginal."""

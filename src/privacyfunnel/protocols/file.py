@@ -197,7 +197,7 @@ def _to_protocol(file: EnvelopeInFile, name: str, most: int) -> Protocol:
         at_least=file.at_least,
         noise=None if found.step == "by_model" else noise_in(file.noise, file.people, found.columns),
         precision=_precision(file, names),
-        aim=aim_in(file.aim, file.fitted == "private counts" and found.step == "channel"),
+        aim=aim_in(file.aim, file.fitted == "private counts" and found.step != "by_history"),
         before=before,
     )
     return kept if len(file.chain) == 1 else _filled(kept, file.chain[1])

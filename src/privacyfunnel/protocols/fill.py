@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from privacyfunnel.distribution.column import Column
+from privacyfunnel.distribution.column import EXACT, Column
 from privacyfunnel.distribution.gaussian import LEAST_SIGMA, GaussianNoise
 from privacyfunnel.errors import InvalidProtocol
 from privacyfunnel.protocols.channel import UNIT
@@ -30,8 +30,6 @@ CODE, FIRST, LAST, WEIGHT = range(4)
 """What the four numbers of a part are."""
 MOST_CELLS = 5_000_000
 """Probabilities in one table: more were made to fill up the memory."""
-MOST_PEOPLE = 2**53
-"""In a noisy count: float64 tells larger whole numbers apart no more."""
 LARGEST = 2**62
 """Of a number on a grid."""
 NOT_KEYED = (
@@ -196,7 +194,7 @@ def _check_filled(one: Filled, sizes: Mapping[str, int]) -> None:
         raise InvalidProtocol("a column is filled given another that is not drawn before")
     if math.prod(sizes[parent] for parent in one.parents) != len(one.weights) or one.weights.size > MOST_CELLS:
         raise InvalidProtocol("a table of a filled column does not fit its parents")
-    if one.counts.shape != one.weights.shape or (np.abs(one.counts) > MOST_PEOPLE).any():
+    if one.counts.shape != one.weights.shape or (np.abs(one.counts) > EXACT).any():
         raise InvalidProtocol("the noisy counts of a filled column do not fit its table")
     if (one.weights < 0).any() or (one.weights.sum(axis=1) != UNIT).any():
         raise InvalidProtocol("a table of a filled column is no distribution")
@@ -217,7 +215,7 @@ def _check_inside(one: Inside, size: int) -> None:
         raise InvalidProtocol("a part of a value has a label that its column does not have")
     if len(one.counts) != len(one.codes(size)) or len(one.counts) > len(parts) + 1 or min(one.ends) < 0:
         raise InvalidProtocol("the noisy counts of a column do not fit its parts")
-    if (np.abs(one.counts) > MOST_PEOPLE).any() or sum(one.ends) > len(parts):
+    if (np.abs(one.counts) > EXACT).any() or sum(one.ends) > len(parts):
         raise InvalidProtocol("the noisy counts of a column do not fit its parts")
     if not set(np.bincount(codes, weight.astype(np.float64), size).astype(np.int64).tolist()) <= {0, UNIT}:
         raise InvalidProtocol("the parts of a value do not add up")

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from privacyfunnel.distribution.column import Column
+from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
+from privacyfunnel.protocols.chances import Drawn
 from privacyfunnel.typing import Integers, Vector
 
 if TYPE_CHECKING:
@@ -113,6 +115,10 @@ class Step(ABC):
     @abstractmethod
     def read_back(self, codes: Integers) -> Integers:
         """y[i]: the output that is written with the values codes[i, :], and a variant if there are any; −1 if none."""
+
+    def drawn(self, joint: Joint) -> Drawn:
+        """What becomes of the values of X in `joint`, where that does not depend on earlier releases."""
+        return self.block.drawn(joint)
 
     @abstractmethod
     def shares(self) -> Vector:

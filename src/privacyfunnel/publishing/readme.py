@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
+from privacyfunnel.distribution.column import EXACT
 from privacyfunnel.proof.not_proven import not_proven
 from privacyfunnel.protocols.step import Kind
 from privacyfunnel.publishing.croissant import cite_as
@@ -16,8 +17,6 @@ SHOWN = 12
 """Values of a column that are listed; the others are in datapackage.json."""
 MOST_32 = 2**31 - 1
 """The largest whole number of R."""
-MOST_53 = 2**53
-"""The largest whole number up to which its other numbers are exact."""
 PANDAS = {"string": "string", "integer": "Int64", "number": "Float64", "boolean": "boolean"}
 R = {"string": "character", "number": "numeric", "boolean": "logical"}
 """What columns are called there."""
@@ -191,7 +190,7 @@ def _in_r(fields: tuple[Field, ...]) -> str:
 def _r_kind(field: Field) -> str:
     if field.type == "integer":
         small = all(isinstance(value, int) and abs(value) <= MOST_32 for value in field.values)
-        exact = all(isinstance(value, int) and abs(value) <= MOST_53 for value in field.values)
+        exact = all(isinstance(value, int) and abs(value) <= EXACT for value in field.values)
         return "integer" if small else "numeric" if exact else "character"
     return R[field.type]
 

@@ -8,12 +8,10 @@ from collections.abc import Sequence
 from privacyfunnel.errors import InvalidTable
 from privacyfunnel.spec.as_toml import text, value_text
 from privacyfunnel.spec.key import TO_FILL_IN
+from privacyfunnel.spec.of_promise import USUAL_LEVEL
+from privacyfunnel.tables.fitting import DEFAULT_BINS
 from privacyfunnel.tables.suggesting import Suggestion
 
-FIRST_EPSILON = 0.5
-"""Beliefs change by at most 65%: where the studio begins, too."""
-FIRST_BINS = 8
-"""As many ranges as columns of numbers are cut into by themselves."""
 NOT_NAMED = "others were named for release"
 """Why a column is left out that could be released."""
 RECIPE = """\
@@ -105,8 +103,8 @@ def beginning(
         why=f" ({_line(known[chosen].how)})." if chosen else ": nobody but you knows it; no column looks like one.",
         secret=text(chosen or TO_FILL_IN),
         attributes="".join(lines),
-        factor=math.exp(FIRST_EPSILON),
-        epsilon=FIRST_EPSILON,
+        factor=math.exp(USUAL_LEVEL),
+        epsilon=USUAL_LEVEL,
         domain=f"domain = {text(domain)}" if domain is not None else '# domain = "domain.json"',
         cuts=_cuts(released) if domain is None else "",
         fill=TO_FILL_IN,
@@ -126,8 +124,8 @@ def _line(words: str) -> str:
 def _cuts(columns: Sequence[Suggestion]) -> str:
     """Lines for the columns that can be cut otherwise."""
     ways: dict[str, list[tuple[str, int | str]]] = {
-        "bins": [(c.column, FIRST_BINS) for c in columns if c.kind in ("bins", "integer", "number")],
-        "top": [(c.column, min(c.values, FIRST_BINS)) for c in columns if c.kind == "text"],
+        "bins": [(c.column, DEFAULT_BINS) for c in columns if c.kind in ("bins", "integer", "number")],
+        "top": [(c.column, min(c.values, DEFAULT_BINS)) for c in columns if c.kind == "text"],
         "dates": [(c.column, "year") for c in columns if c.kind in ("year", "month", "day")],
     }
     made = CUTS

@@ -7,6 +7,9 @@ from typing import Annotated, Literal
 from privacyfunnel.spec.key import AtLeastZero, Between, ByValue, Count, Key, ListsOfNames, Names, Share, Table, Text
 from privacyfunnel.spec.of_table import OfTable
 
+USUAL_LEVEL = 0.5
+"""ε, where none is given: beliefs change by at most 65%."""
+
 
 class OfPromise(OfTable):
     """What can be promised."""

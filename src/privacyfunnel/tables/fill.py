@@ -10,11 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from privacyfunnel.distribution.column import OTHER, UNSEEN, Column, Reading
+from privacyfunnel.distribution.column import EXACT, OTHER, UNSEEN, Column, Reading
 from privacyfunnel.distribution.raw import LETTERS, as_text
 from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.model.columns import (
-    LARGEST_STEP,
     PARTS,
     Counted,
     by_date,
@@ -29,10 +28,9 @@ from privacyfunnel.tables.cutting import decimals_of
 from privacyfunnel.tables.domain import Domain
 from privacyfunnel.tables.fitting import FittedColumn, Wishes, fit_columns
 from privacyfunnel.tables.sources import Source
+from privacyfunnel.tables.wide.all_pairs import USUAL_DELTA
 from privacyfunnel.typing import Integers, Vector
 
-USUAL_DELTA = 1e-6
-"""δ₀ of the fill's Gaussian noise, as of a model of a wide table."""
 RANGES = 16
 """Of a filled column of numbers, of about equal counts; each is counted in some parts."""
 MOST_LABELS = 500
@@ -206,7 +204,7 @@ def _on_grid(column: Column, decimals: int, kept: bool) -> Counted | None:
     for code, first, last in zip(counted.code, counted.first, counted.last, strict=True):
         inside = code == counted.gone or (first / scale >= edges[code] and last / scale <= edges[code + 1])
         ends_inside = code == counted.gone or code == len(edges) - 2 or last / scale < edges[code + 1]
-        if not inside or not ends_inside or max(abs(first), abs(last)) > LARGEST_STEP:
+        if not inside or not ends_inside or max(abs(first), abs(last)) > EXACT:
             return None
     return counted
 

@@ -16,7 +16,7 @@ from privacyfunnel.typing import Integers
 LONGEST = 60.0
 """Seconds that such bounds may take."""
 RELAXED_GAP = 2e-3
-"""Nats to which a relaxed problem is solved."""
+"""Nats to which a relaxed problem is solved: the rows that it lacks mostly cost its bound more."""
 MOST_SUPPORTS = 80_000_000
 """Choices of values to sweep through for one relaxed problem: some seconds. There are several to solve in LONGEST."""
 

@@ -6,7 +6,8 @@ import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.optimiser.faithful.pair_pricing import nearest
-from privacyfunnel.optimiser.faithful.program import OVERSTEP, Limited, Program
+from privacyfunnel.optimiser.faithful.program import Limited, Program
+from privacyfunnel.optimiser.program.tolerances import FEASIBLE
 from privacyfunnel.typing import Integers, Vector
 
 ALL_PAIRS = 200
@@ -57,4 +58,4 @@ def first_limits(program: Program) -> Limited:
     if len(bands) <= ALL_LIMITS:
         outputs, rows = np.divmod(np.arange(n * len(bands)), max(1, len(bands)))
         return Limited.of(outputs, rows)
-    return Limited.of(*bands.overstepped(bands.D.T, np.ones(n), OVERSTEP))
+    return Limited.of(*bands.overstepped(bands.D.T, np.ones(n), FEASIBLE))

@@ -27,8 +27,6 @@ LAST_TOLERANCE = 2.0**-36
 """How exactly limits are met by the last linear programs."""
 ROOM = 0.25
 """Limits are tightened by at most this share of the room that p_x leaves."""
-OVERSTEP = 1e-9
-"""How far a limit may be overstepped before it is enforced, relative to the output's probability."""
 
 
 @dataclass(frozen=True, eq=False)

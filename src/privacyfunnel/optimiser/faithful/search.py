@@ -14,8 +14,9 @@ from privacyfunnel.numeric.clock import ticks
 from privacyfunnel.numeric.lp import interior
 from privacyfunnel.optimiser.faithful.first_plan import redrawn_in_parts
 from privacyfunnel.optimiser.faithful.first_program import ALL_PAIRS, first_limits, first_pairs
-from privacyfunnel.optimiser.faithful.program import OVERSTEP, Limited, Prices, Program
+from privacyfunnel.optimiser.faithful.program import Limited, Prices, Program
 from privacyfunnel.optimiser.program.state import UNHURRIED, Progress, Watched
+from privacyfunnel.optimiser.program.tolerances import FEASIBLE
 from privacyfunnel.optimiser.robust.region import Region
 from privacyfunnel.typing import Integers, Matrix, Vector
 
@@ -24,13 +25,13 @@ SLOWLY = 2000
 MOST_CUTS = 6
 """Linear programs for a promise over a set of distributions without a time limit: each is slower than the last."""
 PER_ROUND = 20
-"""Pairs that are added for every value and for every output, at most."""
+"""Pairs that are added for every value and output, at most: fewer need more rounds, more slow each of them."""
 TIGHT_FROM = 0.1
 """Bound and fidelity this close: from here on, programs are solved as tightly as the gap asks for."""
 OF_THE_GAP = 0.01
 """The tolerance of a program, as a share of the gap that is to be closed."""
 LOOSE, TIGHT = 1e-5, 1e-9
-"""The tolerance of the first linear programs, and of the last."""
+"""The tolerance of the first linear programs, whose prices need only show which pairs to add, and of the last."""
 USED = (1e-4, 1e-7, 0.0)
 """A pair with less than this of the mass of its rarer value may be unused; the first of these that does is taken."""
 DUST = 2.0**-38
@@ -44,7 +45,8 @@ POLISHING = 60.0
 HURRIED = 1.0
 """The same, after Ctrl-C."""
 POOLINGS, FURTHER = 12, 1.2
-"""Rounds in which what oversteps is pooled, and by how much more than the last round asked for."""
+"""Rounds in which what oversteps is pooled, and by how much more than the last round asked for: what others give moves
+the pool, so that asking for just enough would end only in the limit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,7 +254,7 @@ def _overstepped(program: Program, pi: csr_array, constant: float) -> tuple[Inte
     p, bands = program.p, program.bands
     centre = bands.D @ p
     values = program.charges(pi) + constant * p[:, None] * centre
-    outputs, rows = bands.overstepped(values, p, OVERSTEP)
+    outputs, rows = bands.overstepped(values, p, FEASIBLE)
     low, high = bands.spans()
     got = values[outputs, rows] / p[outputs]
     limit = np.where(got > centre[rows], high[rows], low[rows])

@@ -41,7 +41,8 @@ from privacyfunnel.protocols.released import information_kept
 from privacyfunnel.typing import Integers, Matrix
 
 EPSILON_SHARES = (1.0, 0.75, 0.5, 0.25, 0.1)
-"""Shares of ε at which the counts alone are taken for the truth."""
+"""Shares of ε at which the counts alone are taken for the truth: the largest that keeps the promise over the set loses
+the least."""
 ROUNDED = 2.0**-30
 """What a release may gain, for each value, by a distribution that is off by as much from the original's."""
 STEERABLE = 20

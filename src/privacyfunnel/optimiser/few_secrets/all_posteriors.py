@@ -21,9 +21,9 @@ from privacyfunnel.optimiser.program.tolerances import COLUMN_DIGITS, FEASIBLE, 
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 KEPT_FOR_EACH = 4
-"""Posteriors remembered for each of their values in one sweep."""
+"""Posteriors remembered for each of their values in one sweep; of a long one with known prices, only the best."""
 PORTIONS = 40
-"""A sweep is done in so many portions, and ends early when enough has been found."""
+"""A sweep ends early when enough has been found: that is looked at after each of so many portions of about one size."""
 ENOUGH = 4
 """A sweep ends when posteriors that improve are known for one value in so many."""
 QUICKLY_SWEPT = 10_000_000

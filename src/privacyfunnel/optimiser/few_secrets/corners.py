@@ -16,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from privacyfunnel.numeric.compiled import compiled
-from privacyfunnel.optimiser.few_secrets.judging import CERTAIN, Boards, SweepTask, judged, reconsidered
+from privacyfunnel.optimiser.few_secrets.judging import Boards, SweepTask, judged, reconsidered
+from privacyfunnel.optimiser.program.state import VERTEX_ERROR
 from privacyfunnel.optimiser.program.supports import HALF_ULP
 from privacyfunnel.typing import Integers, Matrix, Vector
 
@@ -168,7 +169,7 @@ def _look(i: int, j: int, k: int, triangles: _Triangles, cut: Vector, task: Swee
     M, order, error = triangles.M, triangles.order, triangles.error
     support, v = np.array([order[i], order[j], order[k]]), np.array([M[j, k], -M[i, k], M[i, j]])
     T = v.sum()
-    if v.min() > error and 4 * error <= CERTAIN * T:
+    if v.min() > error and 4 * error <= VERTEX_ERROR * T:
         judged(support, v / T, task, boards)
     else:
         reconsidered(support, triangles.tight, v, task, boards)

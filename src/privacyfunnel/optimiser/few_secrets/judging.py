@@ -9,12 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacyfunnel.numeric.compiled import compiled
+from privacyfunnel.optimiser.program.state import VERTEX_ERROR
 from privacyfunnel.optimiser.program.supports import HALF_ULP, STEEPEST, UNCERTAIN
 from privacyfunnel.optimiser.program.tolerances import ROUNDINGS
 from privacyfunnel.typing import Integers, Matrix, Vector
-
-CERTAIN = 1e-11
-"""Masses that are this certain need no second look."""
 
 
 class SweepTask(NamedTuple):
@@ -56,14 +54,14 @@ def judged(support: Integers, v: Vector, task: SweepTask, boards: Boards) -> Non
             entry = task.G[g, support[i]]
             total += entry * v[i]
             size += abs(entry * v[i])
-            entries += abs(entry) * CERTAIN + 2 * ROUNDINGS * task.size[g, support[i]]
+            entries += abs(entry) * VERTEX_ERROR + 2 * ROUNDINGS * task.size[g, support[i]]
         surely = surely and total <= task.slack * size
         perhaps = perhaps and total <= entries
         if not perhaps:
             return
     cost = _offer(support, v, task.y, boards) if surely else _cost(support, v, task.y)
     for i in range(len(v)):
-        cost -= CERTAIN * (abs(task.y[support[i]]) - math.log(CERTAIN))
+        cost -= VERTEX_ERROR * (abs(task.y[support[i]]) - math.log(VERTEX_ERROR))
     _note(support, cost, boards)
 
 

@@ -15,7 +15,8 @@ from privacyfunnel.optimiser.program.state import Search
 from privacyfunnel.typing import Vector
 
 WIDER = 2
-"""By this factor a box grows in which nothing is left to be found."""
+"""By this factor a box grows in which nothing is left to be found: it must be left behind in a few rounds, however far
+the right prices are."""
 
 
 def generate_nearby(

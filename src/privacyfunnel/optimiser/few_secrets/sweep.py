@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from privacyfunnel.numeric.compiled import compiled
-from privacyfunnel.optimiser.few_secrets.judging import CERTAIN, Boards, SweepTask, judged, reconsidered
+from privacyfunnel.optimiser.few_secrets.judging import Boards, SweepTask, judged, reconsidered
+from privacyfunnel.optimiser.program.state import VERTEX_ERROR
 from privacyfunnel.optimiser.program.supports import HALF_ULP, UNCERTAIN
 from privacyfunnel.optimiser.program.tolerances import ROUNDINGS
 from privacyfunnel.typing import Integers, Matrix, Vector
 
 NEARLY = 1e-8
-"""What masses that are certain only to CERTAIN, and float64, may change in an entropy: far less than this."""
+"""What masses that are certain only to VERTEX_ERROR, and float64, may change in an entropy: far less than this."""
 
 
 @compiled
@@ -90,7 +91,7 @@ def sweep_points(
                     if not possible:
                         continue
                     v[k - 1] = share
-                    sure = sure and worst <= CERTAIN
+                    sure = sure and worst <= VERTEX_ERROR
                 support[: k - 1] = chosen
                 support[k - 1] = last
                 if sure:
@@ -132,7 +133,7 @@ def _floor(support: Integers, v: Vector, y: Vector) -> float:
     floor = 0.0
     for i in range(len(v)):
         rest = 1.0 - v[i]
-        floor += v[i] * (rest * (1.0 + 0.5 * rest) - y[support[i]]) - 4 * CERTAIN * abs(y[support[i]])
+        floor += v[i] * (rest * (1.0 + 0.5 * rest) - y[support[i]]) - 4 * VERTEX_ERROR * abs(y[support[i]])
     return floor
 
 

@@ -15,11 +15,9 @@ from privacyfunnel.optimiser.generation.box_descent import descents
 from privacyfunnel.optimiser.generation.boxes import RowBounds
 from privacyfunnel.optimiser.generation.tableau import Tableau
 from privacyfunnel.optimiser.program.polytope import Polytope
-from privacyfunnel.optimiser.program.tolerances import FLOOR, IMPROVES, LANES, LARGE, SAME_DIGITS, STEPS
+from privacyfunnel.optimiser.program.tolerances import FLOOR, IMPROVES, LANES, LARGE, OUTWARDS, SAME_DIGITS, STEPS
 from privacyfunnel.typing import Integers, Matrix, Vector
 
-MASS_MARGIN = 1e-9
-"""By how much a largest mass is rounded up: what a solver leaves open counts here as nothing."""
 SHARPNESS = 0.5
 """Random posteriors to search from are Dirichlet with this parameter: below 1, some values have most of the mass, as
 in a vertex."""
@@ -150,7 +148,7 @@ class CellOracle:
         everything = np.zeros(len(self._cell)), np.ones(len(self._cell))
         solved = [self._values.relax(-(self._cell == k).astype(np.float64), *everything) for k in range(self.n_x)]
         corners = np.stack([self._masses(v.clip(0)) for v, _, _ in solved])
-        return corners, np.minimum(1.0, [MASS_MARGIN - bound for _, bound, _ in solved])
+        return corners, np.minimum(1.0, [OUTWARDS - bound for _, bound, _ in solved])
 
     def rows(self) -> RowBounds:
         """What (m, v) must meet."""
@@ -214,7 +212,7 @@ def extremes(oracle: BoxedPrograms) -> tuple[Matrix, Vector]:
     everything = np.zeros(oracle.n_x), np.ones(oracle.n_x)
     solved = [oracle.relax(-row, *everything) for row in np.eye(oracle.n_x)]
     corners = np.stack([v for v, _, _ in solved]).clip(0)
-    return corners, np.minimum(1.0, [MASS_MARGIN - bound for _, bound, _ in solved])
+    return corners, np.minimum(1.0, [OUTWARDS - bound for _, bound, _ in solved])
 
 
 def local_search(oracle: Programs, y: Vector, starts: Matrix, threshold: float, stopped: Callable[[], bool]) -> Matrix:

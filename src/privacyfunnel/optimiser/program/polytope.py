@@ -9,12 +9,13 @@ import numpy as np
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.numeric.information import entropy
+from privacyfunnel.numeric.lp import TOLERANCE
 from privacyfunnel.optimiser.program.tolerances import FEASIBLE
 from privacyfunnel.promises.clause import outer_rows_of, spans_of
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.typing import Exact, Integers, Matrix, Vector
 
-DUST = 1e-10
+DUST = TOLERANCE
 """Masses below the tolerance of a linear-programming solver."""
 
 

@@ -18,7 +18,7 @@ CLOSE = 0.02
 ROUNDS = 60
 """Of new posteriors, at most: five to twenty are the rule."""
 INNER_ROUNDS = 4
-"""Of better weights between two rounds of new posteriors, at most."""
+"""Of better weights between two rounds of new posteriors, at most: new ones change the weights anyway."""
 SETTLED = 1e-3
 """A round of weights that improves by less, as a share, is the last before new posteriors are looked for."""
 NO_BETTER = 3

@@ -28,7 +28,8 @@ from privacyfunnel.promises.sets import Possible
 from privacyfunnel.typing import Matrix, Vector
 
 PRIORS = 24
-"""Corners of the set of P(S) that are looked for."""
+"""Directions in which corners of the set of P(S) are looked for: both ends of every secret, and random ones with few
+secrets. Each corner brings rows, and more rows make every program larger."""
 
 
 def listed_inside(part: Possible, limits: Limits, p_x: Vector) -> Columns | None:

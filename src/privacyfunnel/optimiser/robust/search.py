@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 USED_STARTS = 32
 """Searches that start near posteriors in use; half as many, for the same reason."""
 BOXES = 200
-"""Boxes cut before what was met in them gives rows."""
+"""Boxes cut before what was met in them gives rows: with these, fewer boxes need be cut."""
 MATRICES = 50
 """Dense matrices of all values by all values that a search holds at most."""
 MOST_BYTES = 12 * 2**30

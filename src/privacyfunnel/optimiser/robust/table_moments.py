@@ -25,8 +25,6 @@ from privacyfunnel.typing import Integers, Vector
 
 TANGENTS = 14
 """Lines above ln m, between 1 and the cap, in geometric steps."""
-REWARD = 1e-8
-"""For every moment, in the solver's program only: its prices then suffice with room where they should suffice."""
 TOLERANCE = 1e-8
 """Of the solver, relative; it costs as much of the bound."""
 
@@ -67,10 +65,11 @@ class MomentProgram:
         """A bound on I(X;Y), whatever the solver returns; infinite if it returns nothing."""
         program = self.program
         lower, upper, gain = program.box()
-        # Bounds on all variables after ln m and m follow from the rows: the proof needs them, the solver does not.
+        # Bounds on all variables after ln m and m follow from the rows: the proof needs them, the solver does not. It
+        # gets a reward for every moment instead, so that its prices suffice with room where they should suffice.
         implied = np.arange(program.n_columns) > self._squares[-1]
         found = interior(
-            -gain - np.where(implied & (lower == 0), REWARD, 0.0),
+            -gain - np.where(implied & (lower == 0), TOLERANCE, 0.0),
             program.by_columns(),
             *program.row_bounds(),
             lower=np.where(lower < 0, -np.inf, lower),

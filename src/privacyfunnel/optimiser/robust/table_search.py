@@ -37,11 +37,12 @@ MOST_ROWS_OF_VIEWS = 2_500
 FIRST_WORK, ROUND_WORK = 20_000, 10_000
 """Rows of all linear programs of a table together, to begin with and in a round."""
 MOST_ROUNDS = 100
-"""Of column generation, for one table and for all."""
+"""Of column generation, for one table and for all: rounds that gain too little or the time end it before."""
 STARTS = 40
-"""Linear searches in a round of one table, at most: half of them near posteriors in use, half anywhere."""
+"""Linear searches in a round of one table, at most: half of them near posteriors in use, half anywhere. ROUND_WORK
+allows fewer where programs are large."""
 QUICK_STARTS = 300
-"""The same for compiled ones."""
+"""The same for compiled ones, which need no linear program."""
 MOST_AT_ONCE = 300
 """Posteriors of a table that are added in a round, the best of those found."""
 ENOUGH = 20

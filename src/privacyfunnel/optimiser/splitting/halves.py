@@ -17,7 +17,7 @@ from scipy import sparse
 
 from privacyfunnel.errors import SolverFailure
 from privacyfunnel.numeric.lp import LinearProgram
-from privacyfunnel.optimiser.program.tolerances import BROKEN_SHARE
+from privacyfunnel.optimiser.program.tolerances import BROKEN_SHARE, FEASIBLE
 from privacyfunnel.promises.sparse_rows import scaled
 from privacyfunnel.typing import Integers, Matrix, Vector
 
@@ -31,8 +31,6 @@ LEAST_ENTRY = 1e-6
 """Of the people with a value, an output has at least so many or none: rounding to 2⁻³² must not move it by much."""
 SETTLINGS = 6
 """Programs with smaller entries forced to 0, until none is left; a split that is not settled then is not used."""
-CANCELS = 1e-9
-"""Relative to the terms of a sum: a smaller sum of a tight row is rounding error, and no condition."""
 NOTHING = 1e-12
 """A side with less of the mass is no split."""
 
@@ -114,7 +112,7 @@ class Halving:
 def together(G: sparse.csc_array, member: sparse.csr_array) -> sparse.csr_array:
     """Rows in the f of groups: G·member, without what is only rounding error."""
     total, size = sparse.csr_array(G @ member), sparse.csr_array(abs(G) @ member)
-    return sparse.csr_array(total.multiply(abs(total) > CANCELS * size))
+    return sparse.csr_array(total.multiply(abs(total) > FEASIBLE * size))
 
 
 def _groups(piece: Piece, decided: int, direction: Vector) -> Integers:

@@ -49,9 +49,10 @@ PATIENCE = 20
 WORTH = 1e-4
 """Nats by which a posterior undercuts its price."""
 AVERAGE, FADES = 0.8, 0.5
-"""How much average prices count in the first round, and how much of that is left from round to round."""
+"""How much average prices count in the first round, when those of the master rest on few posteriors, and how much of
+that is left from round to round."""
 POINTS = 1_009
-"""Random numbers, used in turn."""
+"""Random numbers, used in turn: a prime, so that values and turns do not fall into step with them."""
 CENTRES = 16
 """Values that a lane goes through before it looks at the clock."""
 LEFT = 0.45

@@ -27,10 +27,10 @@ from privacyfunnel.optimiser.wide.whole_plan import Listing, whole_plan
 from privacyfunnel.promises.limits import Limits
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.protocols.channel import UNIT
-from privacyfunnel.protocols.wide.kept import moved_by
+from privacyfunnel.protocols.wide.kept import ways_of
 from privacyfunnel.protocols.wide.mixing_rule import belief_limits, planes_by, posteriors, prior_of
 from privacyfunnel.protocols.wide.rule import Plan
-from privacyfunnel.typing import Integers, Matrix, Vector
+from privacyfunnel.typing import Integers, Matrix
 
 MOST_VALUES = 3_000
 """Combinations of values for which the program is tried."""
@@ -85,17 +85,12 @@ def _rows(aim: Limits, weights: Integers, at: Integers) -> Matrix:
 
 def _pairs_of(plan: Plan, at: Integers) -> PairPlan:
     """π(x, x′) of groups, of the values `at`, without the group of everything."""
-    total, n = float(plan.W.sum(dtype=np.float64)), len(at)
-    first, second, moved = moved_by(plan, total)
-    stay = (plan.W - plan.rest) / total
-    for end in (first, second):
-        stay -= np.bincount(end, weights=moved, minlength=len(stay))
-    place = np.full(len(stay), -1)
+    n = len(at)
+    x, o, mass = ways_of(plan)
+    mass = mass / float(plan.W.sum(dtype=np.float64))
+    place = np.full(plan.W.size, -1)
     place[at] = np.arange(n)
-    x = np.concatenate([at, first, second])
-    o = np.concatenate([at, second, first])
-    mass: Vector = np.concatenate([np.maximum(stay[at], 0.0), moved, moved])
-    known = (place[x] >= 0) & (place[o] >= 0) & (mass > 0)
+    known = (place[x] >= 0) & (place[o] >= 0)
     keys = place[o[known]] * n + place[x[known]]
     order = np.argsort(keys)
     return PairPlan(keys[order], mass[known][order], max(0.0, 1.0 - float(mass.sum())))

@@ -15,7 +15,7 @@ import numpy as np
 from privacyfunnel.errors import InvalidInput, SolverFailure
 from privacyfunnel.numeric.lp import LinearProgram
 from privacyfunnel.optimiser.wide.clusters import Classes, centres_for, classes_by
-from privacyfunnel.optimiser.wide.shares import INSIDE, telling_first
+from privacyfunnel.optimiser.wide.shares import INSIDE, LEAST_WIDTH, telling_first
 from privacyfunnel.promises.limits import Limits
 from privacyfunnel.protocols.wide.mixing import smallest_ratio
 from privacyfunnel.protocols.wide.mixing_rule import (
@@ -34,8 +34,6 @@ from privacyfunnel.protocols.wide.mixing_rule import (
 from privacyfunnel.protocols.wide.rule import RESERVE_BITS, SHARE_BITS, Plan
 from privacyfunnel.typing import Integers, Matrix, Vector
 
-LEAST_LIMIT = 1e-3
-"""Of a promise: one of next to nothing cannot be kept in groups of whole weights."""
 ROUNDS = 12
 """Of asking for mixtures of several classes."""
 WORTH = 1e-7
@@ -69,7 +67,7 @@ class _Column:
 def mixing_rule_for(limits: Limits, weights: Integers, sizes: tuple[int, ...]) -> MixingRule:
     """The rule with the fewest changed cells that the program knows of, for limits on three secrets and more."""
     limits = limits.granted()
-    if min(limits.upper, limits.lower, limits.spread) < LEAST_LIMIT:
+    if min(limits.upper, limits.lower, limits.spread) < LEAST_WIDTH:
         raise InvalidInput("a promise of so little cannot be kept with a model; use a larger ε, such as 0.1")
     aimed = belief_limits(limits.upper, limits.lower, limits.spread, INSIDE)
     order, v = telling_first(weights, sizes), posteriors(weights)

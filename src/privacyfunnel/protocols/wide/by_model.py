@@ -11,12 +11,15 @@ import numpy as np
 
 from privacyfunnel.distribution.column import Column
 from privacyfunnel.distribution.gaussian import GaussianNoise
+from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.marginals import Marginals
 from privacyfunnel.distribution.pair_model import PairModel
+from privacyfunnel.distribution.refinement import codes_in
 from privacyfunnel.errors import InvalidInput, InvalidProtocol
+from privacyfunnel.protocols.chances import Drawn, entries_of
 from privacyfunnel.protocols.step import Kind, Spent, Step
 from privacyfunnel.protocols.wide.column_counts import ColumnCounts, column_counts
-from privacyfunnel.protocols.wide.kept import Kept, kept_by
+from privacyfunnel.protocols.wide.kept import Kept, kept_by, ways_of
 from privacyfunnel.protocols.wide.listed import ListRule
 from privacyfunnel.protocols.wide.mixing_rule import MixingRule, mixed_plan_of
 from privacyfunnel.protocols.wide.noisy_tables import TableNoise, check_tables
@@ -90,6 +93,22 @@ class ByModel(Step):
         known = (codes >= 0).all(axis=1)
         numbers = np.ravel_multi_index(tuple(np.maximum(codes, 0).T), self.model.sizes)
         return np.where(known, numbers, -1)
+
+    def drawn(self, joint: Joint) -> Drawn:
+        """By pairs, groups or a list, and through the group of everything, which also has what the model has not."""
+        plan, codes = self.plan, codes_in(self.columns, joint)
+        numbers = np.ravel_multi_index(tuple(codes.T), self.model.sizes)
+        source, target, mass = ways_of(plan)
+        order = np.argsort(source, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=plan.W.size))])
+        person, entry = entries_of(starts, numbers)
+        entry = order[entry]
+        W, leaving = plan.W[numbers], plan.leaving.astype(np.float64)
+        outputs, output = np.unique(target[entry], return_inverse=True)
+        chance = mass[entry] / W[person]
+        lost = np.where(W > 0, plan.rest[numbers] / np.maximum(W, 1), 1.0)
+        common = leaving[outputs] / max(1.0, float(leaving.sum()))
+        return Drawn(person, output.ravel(), chance, self.written(outputs), lost, common)
 
     def shares(self) -> Vector:
         """The distribution of the model, which redrawn rows have exactly."""

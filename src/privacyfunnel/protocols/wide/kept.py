@@ -69,6 +69,20 @@ def _kept_by_list(plan: Plan, sizes: tuple[int, ...]) -> Kept:
     return Kept(entropy, information, min(1.0, rows), tuple(min(1.0, max(0.0, one)) for one in same))
 
 
+def ways_of(plan: Plan) -> tuple[Integers, Integers, Vector]:
+    """For every way but through the group of everything: value, value that it is released as, and weight."""
+    if len(plan.listed):
+        return plan.listed.source, plan.listed.target, plan.listed.mass.astype(np.float64)
+    first, second, moved = moved_by(plan, 1.0)
+    every, stay = np.arange(plan.W.size), (plan.W - plan.rest).astype(np.float64)
+    for end in (first, second):
+        stay -= np.bincount(end, weights=moved, minlength=len(stay))
+    source, target = np.concatenate([every, first, second]), np.concatenate([every, second, first])
+    mass = np.concatenate([np.maximum(stay, 0.0), moved, moved])
+    there = mass > 0
+    return source[there], target[there], mass[there]
+
+
 def moved_by(plan: Plan, total: float) -> tuple[Integers, Integers, Vector]:
     """π(x, x′) of different values, each two of them once."""
     pairs, cells = plan.pairs, plan.W.size

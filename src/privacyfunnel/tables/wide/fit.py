@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from privacyfunnel.distribution.column import Column
 from privacyfunnel.distribution.fitting import fitted_model
@@ -11,9 +12,13 @@ from privacyfunnel.distribution.laplace_split import LaplaceNoise
 from privacyfunnel.distribution.marginals import Marginals
 from privacyfunnel.distribution.model import MOST_CELLS
 from privacyfunnel.distribution.noise import MOST_PEOPLE
+from privacyfunnel.distribution.pair_model import PairModel
 from privacyfunnel.drawing.gaussian import checked_model_delta
 from privacyfunnel.drawing.laplace import checked_epsilon
 from privacyfunnel.errors import InvalidInput, NotCertified
+from privacyfunnel.numeric.clock import ticks
+from privacyfunnel.optimiser.aiming import REHEARSING, late_after
+from privacyfunnel.optimiser.rehearsal import aim_for
 from privacyfunnel.optimiser.wide.listing import SECONDS, listed_for
 from privacyfunnel.optimiser.wide.margin import aimed_at, lists_aim_at
 from privacyfunnel.optimiser.wide.mixtures import mixing_rule_for
@@ -32,6 +37,7 @@ from privacyfunnel.tables.public_part import PublicPart
 from privacyfunnel.tables.wide.all_pairs import gaussian_marginals, noise_on_pairs
 from privacyfunnel.tables.wide.choosing import too_many
 from privacyfunnel.tables.wide.marginals import exact_marginals, private_marginals
+from privacyfunnel.tables.wide.rehearsed_tables import PublishedTables
 from privacyfunnel.typing import Integers
 
 
@@ -66,7 +72,53 @@ def _follows(
     seconds: float | None,
 ) -> Protocol:
     """The protocol that follows from noisy tables: nothing else of the people is at hand here."""
-    model = fitted_model(marginals)
+    begun, model = ticks(), fitted_model(marginals)
+    late = late_after(seconds, REHEARSING)
+    published = _published(public, marginals, model, noise, notion, epsilon)
+    aim = None if published is None else aim_for(published, notion, late)
+    inside = notion if aim is None else aim.inside(notion)
+    left = None if seconds is None else max(0.0, seconds - (ticks() - begun))
+    return replace(_made(public, marginals, model, inside, noise, epsilon, left), notion=notion, aim=aim)
+
+
+def published_tables(protocol: Protocol) -> PublishedTables | None:
+    """What is published of a table by the protocol of its model; None of one without noise."""
+    step = protocol.by_model
+    secrets = tuple(f"value {s}" for s in range(step.model.n_s))
+    public = PublicPart(
+        step.columns, protocol.secret, (), protocol.secret_readings, (), secrets, step.people, step.declared, ()
+    )
+    return _published(public, step.tables, step.model, step.noise, protocol.notion, step.epsilon)
+
+
+def _published(
+    public: PublicPart,
+    marginals: Marginals,
+    model: PairModel,
+    noise: TableNoise,
+    notion: Notion,
+    epsilon: float | None,
+) -> PublishedTables | None:
+    """Rehearsed rows are redrawn by groups, which takes no search that time could end."""
+    if noise is None or epsilon is None:
+        return None
+
+    def make(own: PublishedTables, tables: Marginals, refit: PairModel, aim: Notion) -> tuple[Protocol, bool]:
+        return _made(own.public, tables, refit, aim, own.noise, own.private, 0.0), False
+
+    return PublishedTables(public, model.weights(), tuple(marginals.drawn), noise, epsilon, notion.epsilon, make)
+
+
+def _made(
+    public: PublicPart,
+    marginals: Marginals,
+    model: PairModel,
+    notion: Notion,
+    noise: TableNoise,
+    epsilon: float | None,
+    seconds: float | None,
+) -> Protocol:
+    """The protocol of a model for a promise."""
     rule, plan = _redrawing_for(notion, epsilon is not None, model.weights(), public.columns, seconds)
     step = ByModel(public.columns, marginals, model, rule, epsilon, noise, public.declared, plan.digest())
     step.__dict__["plan"] = plan  # which was proven, and need not be made again
