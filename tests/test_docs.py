@@ -116,6 +116,8 @@ def tried(tmp_path, monkeypatch):
     rows = [
         f"P{i};{'mw'[i % 2]};{['Köln', 'Łódź'][i % 3 % 2]};{i % 7}0,5;{['E11', 'I10'][i % 5 > 0]}" for i in range(500)
     ]
+    visits = [f"{i // 3},{10 + i % 50},{'yes' if i % 11 == 0 else 'no'},{'ABC'[i % 3]}" for i in range(900)]
+    Path("visits.csv").write_text("\n".join(["id,costs,fall,ward", *visits]))
     header = "Nr;Geschlecht;Wohnort;Gewicht, kg;Diagnose (ICD-10)"
     Path("Patienten 2025.csv").write_text("\n".join([header, *rows]), encoding="utf-8-sig")
     return tmp_path

@@ -27,6 +27,27 @@ MUTATIONS = {
         "def on_start(self, event: Any) -> None:\n        SEARCHING.ticks()",
         ("numeric/test_clock.py::test_compiling_takes_none_of_the_time_of_a_search",),
     ),
+    "a value that must never be is drawn again among all": Mutation(
+        "Obeying._allowed",
+        "~np.any(out, axis=0)",
+        "np.ones(len(self.parts), dtype=bool)",
+        ("model/test_never.py::test_no_row_is_drawn_that_was_declared_never_to_be",),
+    ),
+    "combinations that leave a column no value are accepted": Mutation(
+        "leaves_a_value",
+        "if gone.all():",
+        "if False:",
+        ("model/test_never.py::test_a_column_with_no_value_left_is_found_unless_what_forbids_it_cannot_come_together",),
+    ),
+    "filled columns have other shares than their own counts": Mutation(
+        "raked",
+        "np.where(have > LEAST, wanted / np.maximum(have, LEAST), 1.0)",
+        "np.where(have > LEAST, 1.0, 1.0)",
+        (
+            "model/test_model_fitting.py::"
+            "test_a_filled_column_has_the_shares_of_its_own_noisy_counts_whatever_its_table_says",
+        ),
+    ),
     "a rest may break the promise": Mutation(
         "Covering.part",
         "np.minimum(whole, 0.0), np.zeros(len(whole)), upper=1.0)",

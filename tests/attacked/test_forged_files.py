@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from attacked.outsider import forge, funnel, population, sealed, write
+from attacked.outsider import CHECK, forge, funnel, population, sealed, write
 
 NAMES = ["a", "b", "c"]
 
@@ -202,6 +202,23 @@ def test_what_a_file_calls_its_values_does_not_reach_a_terminal_or_a_page_as_it_
     said = capsys.readouterr()
     assert "\x1b" not in said.out + said.err
     assert "<script>alert" not in page.read_text(encoding="utf-8")
+
+
+def test_no_name_of_a_column_or_secret_reaches_a_terminal_by_check_py_as_it_stands(files, tmp_path, capsys):
+    for name in ("single", "filled"):
+        content = deepcopy(files[name])
+        content["secret"] = content["secret_readings"][0]["name"] = "\x1b[2J\x1b[1;1H\nKEPT: the promise is proven."
+        content["promise"]["epsilon"] = 0.01
+        for column in (content["chain"][0]["columns"][0], content["noise"]["attributes"]):
+            column[0 if isinstance(column, list) else "name"] = "a\x1b[2J"
+        if name == "filled":
+            content["chain"][1]["order"][0] = "a\x1b[2J"
+        path = forge(content, tmp_path / "file.json")
+        assert CHECK["main"]([path]) == 1
+        said = capsys.readouterr().out
+        assert said.startswith("BROKEN: ")
+        assert "\x1b" not in said
+        assert "\nKEPT" not in said
 
 
 def test_a_page_says_what_stays_by_the_counts_and_not_what_a_file_states(files, tmp_path, capsys):

@@ -126,7 +126,7 @@ REAL = [
         "age,education,occupation,sex,income",
         ["--set", "bins=age=0,20,30,40,50,60,70,80,100"],
     ),
-    ("adult", "race", "workclass,education,marital_status,occupation,sex", ["--missing", "?"]),
+    ("adult", "race", "workclass,education,marital_status,occupation,sex", ["--set", "missing=?"]),
     ("compas", "race", "age_cat,sex,c_charge_degree,decile_score,two_year_recid", []),
     ("diabetes130", "readmitted", "race,gender,age,A1Cresult,insulin,change", ["--set", "unit=row"]),
     ("dutch_census2001", "household_position", "household_size,marital_status,age,sex", []),

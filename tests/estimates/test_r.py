@@ -77,7 +77,7 @@ QUESTIONS = [{"of": ["town"]}, {"of": ["children", "sex"]}, {"of": ["town", "old
 
 
 def protocol_for(kind, epsilon=0.5):
-    private = {"private": 1.0, "at_least": 10} if kind == "private" else {}
+    private = {"private": 1.0, "at_least": 10, "insist": True} if kind == "private" else {}
     joint = pf.Joint.from_table(table(), "obese", NAMES, bins={"age": 3}, **private)
     objective = "information" if kind == "information" else "faithful"
     return pf.optimise(joint, pf.LIP(epsilon), objective=objective, time_limit=5)

@@ -158,7 +158,7 @@ def test_put_together_they_have_intervals_that_hold(way, data, shared):
     for seed in range(1, RELEASES + 1):
         table = draw(seed)
         if protocol is None or way != "next year":
-            private = {"private": 1.0, "at_least": 10} if way == "private" else {}
+            private = {"private": 1.0, "at_least": 10, "insist": True} if way == "private" else {}
             joint = pf.Joint.from_table(table, secret, names, **private)
             objective = "information" if way == "worked back" else "faithful"
             # Rows that are worked back tell every table of two columns only under a milder promise, or by luck.

@@ -1,6 +1,5 @@
 """What was chosen in the studio is a recipe that does the same, and that opens again as it was."""
 
-import json
 import tomllib
 
 import pytest
@@ -265,4 +264,4 @@ def test_a_recipe_is_downloaded_and_opens_again_in_a_browser(open_studio, chrome
             page.close()
     finally:
         context.close()
-    assert json.dumps(first.fit.secret) == '"obese"'
+    assert first.fit.secret_columns == ["obese"]

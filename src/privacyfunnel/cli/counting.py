@@ -14,6 +14,7 @@ from privacyfunnel.spec.of_table import REST
 from privacyfunnel.spec.spec import Spec
 from privacyfunnel.tables.counting import Counted, count_table
 from privacyfunnel.tables.domain import opened
+from privacyfunnel.tables.never import named_last
 from privacyfunnel.tables.persons import refuse_several_rows
 from privacyfunnel.tables.sources import Source, open_source
 
@@ -55,8 +56,11 @@ def counted(
 
 
 def filled_by_name(spec: Spec) -> tuple[str, ...]:
-    """The columns that are named to be filled, so that they are not kept."""
-    return tuple(name for name in spec.fill or () if name != REST)
+    """The columns that are to be filled, so that they are not kept: by their names, or as the last ones of never."""
+    named = tuple(name for name in spec.fill or () if name != REST)
+    if spec.never is None or spec.named is not None:
+        return named
+    return tuple(dict.fromkeys([*named, *named_last(spec.never)]))
 
 
 def safely(spec: Spec, exact: Counted, spent: float) -> Counted:

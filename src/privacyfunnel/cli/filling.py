@@ -40,6 +40,7 @@ def with_filled(spec: Spec, protocol: Protocol, table: Path) -> Protocol:
             ranges=bool(spec.ranges),
             missing=spec.missing or (),
             whole=tuple(spec.top or ()),
+            never=spec.never,
         )
 
 

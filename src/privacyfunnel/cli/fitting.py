@@ -12,6 +12,7 @@ from typing import Any, cast
 from privacyfunnel.advice.accepting import accepted
 from privacyfunnel.advice.merging import Coarsening
 from privacyfunnel.cli import advising, found_follow_up, knowing, merging, next_command, searching, show, steward_only
+from privacyfunnel.cli.aimed import cells_of, other_noise
 from privacyfunnel.cli.counting import counted as counted_of
 from privacyfunnel.cli.counting import safely
 from privacyfunnel.cli.filling import filled_data, whole_words, with_filled
@@ -151,6 +152,8 @@ def _search(
         told_of: dict[str, Any] = data(found)
         told_of["search"] |= knowing.data(costs)  # which also hang on the clock
         told_of |= filled_data(whole)
+        cells = cells_of(found.protocol, counts.used.joint, spec.seconds)
+        told_of["other_noise"] = other_noise(found.protocol, cells, spec.seconds)
         told_of |= merging.data(counts.coarser, finer) | next_command.data(then)
         show.as_json({"protocol": str(output), **alone, **told_of})
         return

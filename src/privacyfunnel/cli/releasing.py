@@ -8,7 +8,7 @@ import os
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -39,6 +39,7 @@ from privacyfunnel.spec.spec import Spec
 from privacyfunnel.tables.domain import Domain, opened
 from privacyfunnel.tables.fill import readings_of
 from privacyfunnel.tables.for_steward import ForSteward
+from privacyfunnel.tables.never import named_last
 from privacyfunnel.tables.own_filled import own_filled_of
 from privacyfunnel.tables.private_counts import USUAL_EPSILON
 from privacyfunnel.tables.published_folder import PACKAGE
@@ -55,6 +56,7 @@ UNNAMED = {
 }
 """What a folder says where its owner has not said it yet."""
 NOT_NAMED = "The folder names no publisher and no licence yet: say them with --details publish.toml."
+OBEYS = "a condition of never is about it"
 ABOUT = "# What funnel release did, as a recipe: funnel run RECIPE does it again, and draws anew.\n"
 
 
@@ -82,6 +84,7 @@ def release(
     columns: Sequence[str] | None = None,
     leave_out: Sequence[str] | None = None,
     private: float = USUAL_EPSILON,
+    never: str | None = None,
     details: str | Path | None = None,
     force: bool = False,
 ) -> Released:
@@ -89,11 +92,13 @@ def release(
 
     It is what `funnel release` does, for the promise LIP(epsilon) and ε₀ = `private` in all. `columns` are kept, if
     they are named, those in `leave_out` are not released, and all others that can be are filled from a private model.
+    No row that is released fulfils the condition `never`.
     """
     names = (secret,) if isinstance(secret, str) else tuple(secret)
     said: dict[str, Any] = {"secret": (names,), "epsilon": float(epsilon), "private": float(private), "fill": (REST,)}
     said |= {"columns": tuple(columns)} if columns is not None else {}
     said |= {"leave_out": tuple(leave_out)} if leave_out else {}
+    said |= {"never": never} if never is not None else {}
     spec = Spec(**said, table=str(table))
     return _released(spec, Path(table), Path(output), None if details is None else Path(details), force, lambda _: None)
 
@@ -121,6 +126,7 @@ def _released(
         domain = opened(None if spec.domain is None else Path(spec.domain))
         declared = None if domain is None else domain.names
         found = proposed(source, spec.secret_columns, spec.named or (), spec.leave_out or (), declared)
+        found = [_obeying(one, spec) for one in found]
     asked = _whole(spec, found)
     with TemporaryDirectory() as place:
         fitted = _fit(asked, table, Path(place) / "protocol.json")
@@ -167,6 +173,13 @@ def _whole(spec: Spec, found: Sequence[Proposed]) -> Spec:
     if not spec.promised:
         said["epsilon"] = USUAL_LEVEL
     return Spec(**{name: value for name, value in said.items() if value is not None})
+
+
+def _obeying(one: Proposed, spec: Spec) -> Proposed:
+    """A column is filled if rows are to obey a condition by it, unless the kept columns are named."""
+    if spec.never is None or spec.named is not None or one.may != "kept or filled":
+        return one
+    return replace(one, may="filled", reason=OBEYS) if one.column in named_last(spec.never) else one
 
 
 def _fit(spec: Spec, table: Path, protocol: Path) -> dict[str, Any]:

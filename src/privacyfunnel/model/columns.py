@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
@@ -16,6 +16,8 @@ from privacyfunnel.typing import Integers, Vector
 
 PARTS = 4
 """Of a range, in which numbers are counted: private histograms of more are mostly noise."""
+NEAR = 1e-6
+"""Of a multiple of the step: what float64 makes of decimals."""
 DOUBLINGS = 24
 """Of the width of a neighbouring range, by which one without an end is counted outwards."""
 UNITS: dict[str, Literal["Y", "M", "D"]] = {"year": "Y", "month": "M", "day": "D"}
@@ -38,9 +40,21 @@ class Counted:
     gone: int
     """The code of missing values; −1 if there are none. Its cell is the last one."""
     kept: bool = False
+    apart: frozenset[int] = frozenset()
+    """Numbers from which on values are put together anew."""
 
     def __len__(self) -> int:
         return len(self.code)
+
+
+def split(counted: Counted, borders: Sequence[int]) -> Counted:
+    """The column with its cells cut where a number begins that is not to be put together with the one before."""
+    cells: list[tuple[int, int, int]] = []
+    for code, first, last in zip(counted.code.tolist(), counted.first.tolist(), counted.last.tolist(), strict=True):
+        inner = [] if code == counted.gone else sorted({one for one in borders if first < one <= last})
+        cells += [(code, a, b - 1) for a, b in pairwise([first, *inner, last + 1])]
+    code_of, begins, ends = np.array(cells, dtype=np.int64).T
+    return replace(counted, code=code_of, first=begins, last=ends, apart=frozenset(borders))
 
 
 def by_label(column: Column) -> Counted:

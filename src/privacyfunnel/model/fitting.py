@@ -25,6 +25,7 @@ from privacyfunnel.drawing.gaussian import gaussian_noised
 from privacyfunnel.drawing.noisy_max import noisy_largest
 from privacyfunnel.model.columns import Counted
 from privacyfunnel.protocols.fill import Fill, Filled, FillNoise, Inside
+from privacyfunnel.protocols.never import Never
 from privacyfunnel.protocols.shrinking import FAR, in_parts, nearest_counts, shrunk, within_codes
 from privacyfunnel.typing import Integers, Vector
 
@@ -104,11 +105,13 @@ def fit_fill(
     delta: float,
     level: float,
     before: float,
+    never: Never | None = None,
 ) -> Fill | None:
     """The fill for `columns`, whose cells are given row by row, beside codes and sizes of the `kept` ones.
 
-    It spends ε₀ = `epsilon` and `delta`, after `before` was spent on what is kept under a promise of `level`. None if
-    there is nothing to draw.
+    A column is drawn given those with which it must `never` have some values, where noise allows it. This spends
+    ε₀ = `epsilon` and `delta`, after `before` was spent on what is kept under a promise of `level`. None if there is
+    nothing to draw.
     """
     drawn = [column for column in columns if not column.kept]
     if not columns:
@@ -133,10 +136,20 @@ def fit_fill(
     for column in drawn:
         rows.codes[column.name] = groups[column.name][cells[column.name]]
         rows.sizes[column.name] = int(groups[column.name].max()) + 1
-    filled = _filled(rows, [c.name for c in drawn], list(kept), single, groups)
+    filled = _filled(rows, [c.name for c in drawn], list(kept), single, groups, _linked(never))
     inside = tuple(_inside(c, noisy[c.name], single[c.name], groups[c.name], ends[c.name]) for c in columns)
     spent = FillNoise(epsilon, delta, choosing, noise.sigma, tables)
-    return Fill(tuple(filled), inside, tuple(order), spent)
+    return Fill(tuple(filled), inside, tuple(order), spent, never)
+
+
+def _linked(never: Never | None) -> dict[str, set[str]]:
+    """The columns with which each column is in a combination that never occurs."""
+    found: dict[str, set[str]] = {}
+    for each in never.combinations if never is not None else ():
+        names = {one.column for one in each}
+        for name in names:
+            found.setdefault(name, set()).update(names - {name})
+    return found
 
 
 def _cell(column: Counted) -> str:
@@ -150,16 +163,21 @@ def _filled(
     have: list[str],
     single: Mapping[str, Vector],
     groups: Mapping[str, Integers],
+    linked: Mapping[str, set[str]],
 ) -> list[Filled]:
     """The columns in the order in which they are drawn, each with its parents and table."""
     found = []
+
+    def more(names: tuple[str, ...]) -> list[tuple[str, ...]]:
+        """The same columns with each further parent, or without one; only with linked ones, if there are any left."""
+        further = [(*names, parent) for parent in have if parent not in names]
+        asked = [one for one in further if one[-1] in linked.get(names[0], ()) and rows.affordable(one)]
+        return asked or [names, *filter(rows.affordable, further)]
+
     while left:
-        names: tuple[str, ...] = ()
-        firsts = [(name,) for name in left] + [(name, parent) for name in left for parent in have]
-        names = rows.best([one for one in firsts if rows.affordable(one)])
+        names = rows.best([one for name in left for one in more((name,))])
         if len(names) > 1:
-            seconds = [names, *((*names, parent) for parent in have if parent not in names)]
-            names = rows.best([one for one in seconds if rows.affordable(one)])
+            names = rows.best(more(names))
         name, *parents = names
         alone = np.bincount(groups[name], single[name]).astype(np.float64)
         table = rows.counted([*parents, name])
@@ -206,6 +224,8 @@ def grouped(column: Counted, counts: Vector, sigma: float) -> Integers:
     if column.ordered:
         group, held = 0, 0.0
         for k in present:
+            if held and int(column.first[k]) in column.apart:
+                group, held = group + 1, 0.0
             found[k] = group
             held += counts[k]
             if held >= least:

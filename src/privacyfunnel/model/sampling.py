@@ -2,7 +2,7 @@
 
 For row i with released codes c[i, :] and each filled column in its order: a word u, uniform below 2³², falls into the
 value v with Σ_{w < v} weights[a, w] ≤ u < Σ_{w ≤ v} weights[a, w], a the number of the parents' values. Nothing of
-the original row is at hand.
+the original row is at hand. What must never be together is drawn again (model/obeying.py).
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numpy as np
 
 from privacyfunnel.drawing.below import below
 from privacyfunnel.drawing.randomness import Randomness
+from privacyfunnel.model.obeying import Obeying
 from privacyfunnel.protocols.channel import UNIT
-from privacyfunnel.protocols.fill import CODE, FIRST, LAST, WEIGHT, Fill, Filled, Inside
+from privacyfunnel.protocols.fill import CODE, FIRST, LAST, WEIGHT, Fill, Inside
+from privacyfunnel.protocols.never import GONE
 from privacyfunnel.typing import Integers
 
-GONE = -(2**63)
-"""The number of a value that is written as missing."""
 WORD_BITS = 32
 """Of a random word of 64 that decide."""
 
@@ -33,27 +33,40 @@ class Sampler:
         self._kept = [name for name, _ in kept]
         self._size = dict(kept) | {one.name: one.size for one in fill.filled}
         self._rows = {one.name: _starts(one.weights) for one in fill.filled}
-        self._inside = [_Parts(one, self._size[one.name]) for one in fill.inside]
+        self._inside = {one.name: _Parts(one, self._size[one.name]) for one in fill.inside}
+        never = fill.never.by_last(fill.drawing([*self._size])) if fill.never is not None else {}
+        within = {one.name: one for one in fill.inside}
+        filled = {one.name: one for one in fill.filled}
+        self._obeying = {name: Obeying.of(filled[name], within[name], own) for name, own in never.items()}
 
     def numbers(self, kept: Integers, randomness: Randomness) -> Integers:
         """z[i, k]: the number of what is written in the column fill.inside[k], given kept codes[i, j]; or GONE."""
-        codes = self.codes(kept, randomness)
-        drawn = [part.drawn(codes[part.name], randomness) for part in self._inside]
-        return np.stack(drawn, axis=1) if drawn else np.empty((len(kept), 0), dtype=np.int64)
+        _, drawn = self._drawn(kept, randomness)
+        each = [drawn[one.name] for one in self.fill.inside]
+        return np.stack(each, axis=1) if each else np.empty((len(kept), 0), dtype=np.int64)
 
     def codes(self, kept: Integers, randomness: Randomness) -> dict[str, Integers]:
         """The codes of all columns, by name."""
-        found = {name: kept[:, j] for j, name in enumerate(self._kept)}
-        for one in self.fill.filled:
-            found[one.name] = self._drawn(one, found, len(kept), randomness)
-        return found
+        return self._drawn(kept, randomness)[0]
 
-    def _drawn(self, one: Filled, found: dict[str, Integers], rows: int, randomness: Randomness) -> Integers:
-        parents = np.zeros(rows, dtype=np.int64)
-        for name in one.parents:
-            parents = parents * self._size[name] + found[name]
-        place = np.searchsorted(self._rows[one.name], parents * UNIT + _words(rows, randomness), side="right") - 1
-        return np.asarray(place - parents * one.size)
+    def _drawn(self, kept: Integers, randomness: Randomness) -> tuple[dict[str, Integers], dict[str, Integers]]:
+        """The codes of all columns, and the numbers that stand for what is written: where there are none, the codes."""
+        codes = {name: kept[:, j] for j, name in enumerate(self._kept)}
+        numbers = {name: self._number(name, own, randomness) for name, own in codes.items()}
+        for one in self.fill.filled:
+            parents = np.zeros(len(kept), dtype=np.int64)
+            for name in one.parents:
+                parents = parents * self._size[name] + codes[name]
+            words = parents * UNIT + _words(len(kept), randomness)
+            place = np.searchsorted(self._rows[one.name], words, side="right") - 1
+            codes[one.name] = np.asarray(place - parents * one.size)
+            numbers[one.name] = self._number(one.name, codes[one.name], randomness)
+            if one.name in self._obeying:
+                self._obeying[one.name].again(parents, codes[one.name], numbers, randomness)
+        return codes, numbers
+
+    def _number(self, name: str, codes: Integers, randomness: Randomness) -> Integers:
+        return self._inside[name].drawn(codes, randomness) if name in self._inside else codes
 
     @cached_property
     def combinations(self) -> dict[str, int]:
@@ -65,7 +78,7 @@ class _Parts:
     """The parts of an `Inside`, to be drawn from by code."""
 
     def __init__(self, inside: Inside, size: int) -> None:
-        self.name, self._parts = inside.name, inside.parts
+        self._parts = inside.parts
         weights = inside.parts[:, WEIGHT]
         before = np.cumsum(weights) - weights
         first = np.searchsorted(inside.parts[:, CODE], np.arange(size))

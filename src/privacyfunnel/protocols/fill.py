@@ -18,6 +18,7 @@ from privacyfunnel.distribution.column import EXACT, Column
 from privacyfunnel.distribution.gaussian import LEAST_SIGMA, GaussianNoise
 from privacyfunnel.errors import InvalidProtocol
 from privacyfunnel.protocols.channel import UNIT
+from privacyfunnel.protocols.never import GONE, Never, leaves_a_value
 from privacyfunnel.protocols.step import Spent
 from privacyfunnel.typing import Integers
 
@@ -122,6 +123,12 @@ class Fill:
     """Of every filled column, and of kept columns whose ranges are written as numbers."""
     order: tuple[str, ...]
     noise: FillNoise
+    never: Never | None = None
+    """What no filled row is."""
+
+    def drawing(self, kept: Sequence[str]) -> tuple[str, ...]:
+        """All columns in the order in which they are drawn."""
+        return tuple(dict.fromkeys([*kept, *(one.name for one in self.filled)]))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -151,6 +158,8 @@ class Fill:
                 f"Kept more coarsely than written ({', '.join(self.numbers)}): the range or group of values is kept, "
                 "the value in it is drawn from a private histogram."
             )
+        if self.never is not None:
+            parts.append(f"No row fulfils the condition {self.never.words}: filled columns are drawn so.")
         return " ".join(parts)
 
     def check(self, protocol: Protocol) -> None:
@@ -179,6 +188,8 @@ class Fill:
         if secrets & set(self.order):
             raise InvalidProtocol("the secret itself is among the filled columns")
         _check_ranges(self, protocol.columns)
+        if self.never is not None:
+            _check_never(self, self.never, [*kept])
 
 
 def _check_order(fill: Fill, kept: set[str]) -> None:
@@ -219,6 +230,28 @@ def _check_inside(one: Inside, size: int) -> None:
         raise InvalidProtocol("the noisy counts of a column do not fit its parts")
     if not set(np.bincount(codes, weight.astype(np.float64), size).astype(np.int64).tolist()) <= {0, UNIT}:
         raise InvalidProtocol("the parts of a value do not add up")
+
+
+def _check_never(fill: Fill, never: Never, kept: Sequence[str]) -> None:
+    """Each combination ends in a filled column, has each of its parts wholly or not at all, and leaves it a value."""
+    if any(len({one.column for one in each}) < len(each) or not each for each in never.combinations):
+        raise InvalidProtocol("a combination that never occurs names a column twice, or none")
+    if not {*never.columns} <= {*fill.order}:
+        raise InvalidProtocol("a combination that never occurs is about a column that is not released")
+    for name, own in never.by_last(fill.drawing(kept)).items():
+        inside = fill.within(name)
+        if name in kept or inside is None:
+            raise InvalidProtocol(
+                "a combination that never occurs is about kept columns alone, and these are not drawn"
+            )
+        first, last = inside.parts[:, FIRST], inside.parts[:, LAST]
+        for a, b in (ends for _, values in own for ends in values.ranges):
+            if ((first <= b) & (last >= a) & ((first < a) | (last > b))).any():
+                raise InvalidProtocol("a combination that never occurs cuts numbers that are drawn as one")
+        size = next(one.size for one in fill.filled if one.name == name)
+        missing = len(np.unique(inside.parts[:, CODE])) < size
+        if not leaves_a_value(own, np.r_[first, [GONE] * missing]):
+            raise InvalidProtocol(f"what is never to be leaves column {name!r} no value in some rows: say less")
 
 
 def _check_ranges(fill: Fill, columns: Sequence[Column]) -> None:

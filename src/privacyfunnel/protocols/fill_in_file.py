@@ -13,6 +13,7 @@ from privacyfunnel.distribution.noise import MOST_DELTA, MOST_EPSILON
 from privacyfunnel.errors import InvalidProtocol
 from privacyfunnel.protocols.fill import Fill, Filled, FillNoise, Grid, Inside
 from privacyfunnel.protocols.json_file import LONGEST_TEXT, MOST_COLUMNS, MOST_VALUES, STRICT, integers
+from privacyfunnel.protocols.never import Never, Values
 from privacyfunnel.typing import Integers
 
 MOST_DECIMALS = 15
@@ -55,6 +56,23 @@ class _FillNoise(BaseModel):
     tables: int = Field(ge=1, le=MOST_TABLES)
 
 
+class _Values(BaseModel):
+    model_config = STRICT
+
+    column: str = Field(max_length=LONGEST_TEXT)
+    ranges: tuple[tuple[int, int], ...] = Field(max_length=MOST_VALUES)
+    """The first and the last number of each."""
+    missing: bool
+
+
+class _Never(BaseModel):
+    model_config = STRICT
+
+    words: str = Field(max_length=LONGEST_TEXT)
+    combinations: tuple[tuple[_Values, ...], ...] = Field(min_length=1, max_length=MOST_VALUES)
+    """No filled row has all the values of one."""
+
+
 class FillInFile(BaseModel):
     """Columns that are drawn from a private model, given the released values of the row."""
 
@@ -67,6 +85,7 @@ class FillInFile(BaseModel):
     """How the values of filled columns, and ranges of kept ones, become values that are written."""
     order: tuple[str, ...] = Field(min_length=1, max_length=MOST_COLUMNS)
     """All released columns, as the table has them."""
+    never: _Never | None
     noise: _FillNoise
     """Discrete Gaussian noise on the tables of the model: its ε₀ and δ₀ add to those of the kept columns."""
 
@@ -97,8 +116,18 @@ def plain_fill(fill: Fill) -> dict[str, Any]:
             for one in fill.inside
         ],
         "order": list(fill.order),
+        "never": _plain_never(fill.never),
         "noise": dict(vars(fill.noise)),
     }
+
+
+def _plain_never(never: Never | None) -> dict[str, Any] | None:
+    if never is None:
+        return None
+    combinations = [
+        [{**vars(one), "ranges": list(map(list, one.ranges))} for one in each] for each in never.combinations
+    ]
+    return {"words": never.words, "combinations": combinations}
 
 
 def fill_in(found: FillInFile) -> Fill:
@@ -108,7 +137,14 @@ def fill_in(found: FillInFile) -> Fill:
         Inside(one.name, one.grid, one.decimals, one.column, _parts(one.parts), _counts(one.counts), one.ends)
         for one in found.inside
     )
-    return Fill(filled, inside, found.order, FillNoise(**found.noise.model_dump()))
+    return Fill(filled, inside, found.order, FillNoise(**found.noise.model_dump()), _never(found.never))
+
+
+def _never(found: _Never | None) -> Never | None:
+    if found is None:
+        return None
+    combinations = [tuple(Values(one.column, one.ranges, one.missing) for one in each) for each in found.combinations]
+    return Never(found.words, tuple(combinations))
 
 
 def _parts(parts: tuple[tuple[int, int, int, int], ...]) -> Integers:

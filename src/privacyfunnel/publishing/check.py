@@ -65,7 +65,7 @@ STEPS = {
     "channel": "step columns values outputs channel labels marginal draw nearest variants exact",
     "by_history": "step columns values nearest histories inputs channel marginal",
     "by_model": "step columns tables exponent factors rule groups",
-    "fill": "step filled inside order noise",
+    "fill": "step filled inside order never noise",
 }
 Numbers = tuple[int, ...]
 People = list[tuple[Numbers, list[int]]]  # for every x the numbers of its values in their columns, and N[s,x]
@@ -694,6 +694,7 @@ def check(file: dict[str, Any], lines: list[str]) -> None:
             f"          noise of σ = {fill['noise']['sigma']:.4g} on their tables: not proven, the publisher's word",
             BESIDE_FILL,
         ]
+        lines += [f"never     {fill['never']['words']}: no row, by how columns are filled"] if fill["never"] else []
     kept = True
     for (i, kind), (over, under, y, J) in tightest.items():
         bound, most = found[i].bounds()[kind], found[i].limits[kind]
@@ -708,6 +709,11 @@ def check(file: dict[str, Any], lines: list[str]) -> None:
         raise Stop(LEFT, "whether it holds for all people whom these counts leave possible, not for these counts only")
 
 
+def shown(line: str) -> str:
+    """A line with the names of a file in it, which must not reach a terminal as they stand."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
+
+
 def main(arguments: list[str]) -> int:
     """Print the verdict, what was checked, and the level."""
     lines: list[str] = []
@@ -718,7 +724,9 @@ def main(arguments: list[str]) -> int:
         verdict, why = stop.args
     except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError):
         verdict, why = "BROKEN", "the file is not written as a protocol is"
-    print(f"{verdict}: {why}.", *lines, sep="\n", file=sys.stderr if verdict == "UNREADABLE" else sys.stdout)
+    print(
+        f"{verdict}: {why}.", *map(shown, lines), sep="\n", file=sys.stderr if verdict == "UNREADABLE" else sys.stdout
+    )
     return {"KEPT": 0, "UNREADABLE": 2}.get(verdict, 1)
 
 

@@ -26,7 +26,7 @@
     channel: "step columns values outputs channel labels marginal draw nearest variants exact",
     by_history: "step columns values nearest histories inputs channel marginal",
     by_model: "step columns tables exponent factors rule groups",
-    fill: "step filled inside order noise",
+    fill: "step filled inside order never noise",
   };
 
   class Stop extends Error {
@@ -279,7 +279,7 @@
         const side = (value) => order.includes(value) ? Number(order.indexOf(value) > border) : 2;
         return clauses(said.promise, of.map(side), columns, `${about}, border ${border + 1}`);
       });
-      return [...borders, ...("per_value" in said ? clauses(said.per_value, of, columns, about) : [])];
+      return [...("per_value" in said ? clauses(said.per_value, of, columns, about) : []), ...borders];
     }
     if (kind === "belief") {
       if ("share" in said) throw new Stop(LEFT, "a share of a limit on belief");

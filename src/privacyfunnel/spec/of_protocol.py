@@ -142,7 +142,8 @@ def _of_cells(protocol: Protocol) -> dict[str, Any]:
     }  # or it would be the usual one
     if protocol.fill is not None and protocol.spent is not None:
         fill = {"fill": protocol.fill.names or ("rest",), "ranges": None if protocol.fill.numbers else True}
-        return {**fill, **told, "private": protocol.spent.epsilon}
+        never = protocol.fill.never.words if protocol.fill.never is not None else None
+        return {**fill, **told, "never": never, "private": protocol.spent.epsilon}
     return {**told, "private": noise.epsilon, "delta": noise.delta or None}
 
 

@@ -14,6 +14,7 @@ from privacyfunnel.spec.key import (
     Names,
     PositiveCount,
     Table,
+    Text,
     Values,
     Way,
 )
@@ -79,6 +80,14 @@ class OfTable(Keyed):
         Key(
             "With fill: kept columns of numbers are released as ranges, not as numbers drawn in them.",
             "columns", "true or false", (True,), label="Release numbers as ranges",
+        ),
+    ] = None  # fmt: skip
+    never: Annotated[
+        Text | None,
+        Key(
+            "With fill: a condition that no released row fulfils, as for where, such as age < 15 and income is not "
+            "missing. The column named last is filled, and drawn so that it holds.",
+            "columns", "a condition in SQL", ("age < 15 and income is not missing",), label="Rows that never occur",
         ),
     ] = None  # fmt: skip
     allow_secret_attribute: Annotated[

@@ -38,6 +38,7 @@ RULES: tuple[Apart | Needs | When, ...] = (
     ),
     # the columns that are filled
     Needs("ranges", "fill", "without it, ranges are released as such"),
+    Needs("never", "fill", "only filled columns are drawn so that they obey"),
     apart("fill", "exact_fit", "what is drawn from exact counts tells them"),
     apart("fill", "after", "they would be drawn anew, while a follow-up is about one row of a person"),
     apart("fill", "confidence", "its noise is accounted for the published counts only"),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from privacyfunnel.distribution.column import EXACT, OPEN, short
 from privacyfunnel.errors import InvalidTable
+from privacyfunnel.model.columns import NEAR
 from privacyfunnel.typing import Integers
 
 MOST_BINS = 10_000
@@ -24,8 +25,6 @@ MOST_NAMED = 3
 
 MOST_DECIMALS = 6
 """Numbers with more digits behind the point are measurements: they are written with so many."""
-NEAR = 1e-6
-"""Of a multiple of the step: what float64 makes of decimals."""
 PER_ROUND = 100_000
 """Rows that are looked at for decimals: a format shows in far fewer."""
 

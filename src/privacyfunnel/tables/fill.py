@@ -27,6 +27,7 @@ from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.cutting import decimals_of
 from privacyfunnel.tables.domain import Domain
 from privacyfunnel.tables.fitting import FittedColumn, Wishes, fit_columns
+from privacyfunnel.tables.never import declared
 from privacyfunnel.tables.sources import Source
 from privacyfunnel.tables.wide.all_pairs import USUAL_DELTA
 from privacyfunnel.typing import Integers, Vector
@@ -51,14 +52,16 @@ def with_fill(
     ranges: bool = False,
     missing: Sequence[str] = (),
     whole: Sequence[str] = (),
+    never: str | None = None,
     doing: Callable[[str], None] = lambda _: None,
 ) -> Protocol:
     """The protocol with the columns `names` of the table that it was fitted on filled, for ε₀ = `epsilon` and `delta`.
 
     With `rest`, those of them that look like identifiers are left out. Kept ranges are written as numbers, months as
     days and other values than the most frequent as what they are, each drawn within what is kept: not with `ranges`,
-    and not in the columns `whole`. What is read of the columns is as for a fit: their values, ranges and decimals are
-    those of the table, or with a `domain` of that alone; and all that is counted of people has noise.
+    and not in the columns `whole`. No row that is drawn fulfils the condition `never`. What is read of the columns is
+    as for a fit: their values, ranges and decimals are those of the table, or with a `domain` of that alone; and all
+    that is counted of people has noise.
     """
     spent = protocol.spent
     if spent is None or protocol.fill is not None:
@@ -84,12 +87,16 @@ def with_fill(
         for column, own in zip(protocol.columns, coarse, strict=True):
             found = _kept(column, decimals(column, own), finer.get(column.name))
             counted += [(found, own_of.get(column.name, own))] if found is not None else []
+    ruled_out = None
+    if never is not None:
+        cut, ruled_out = declared(never, source.columns, [one for one, _ in counted], protocol.columns)
+        counted = [(one, own) for one, (_, own) in zip(cut, counted, strict=True)]
     cells = {one.name: cells_of(one, *own) for one, own in counted}
     kept = {column.name: (own[0], len(column)) for column, own in zip(protocol.columns, coarse, strict=True)}
     order = [name for name in source.columns if name in kept or name in {column.name for column in columns}]
     level = protocol.notion.epsilon
     doing("fitting the model of the columns that are filled")
-    fill = fit_fill(kept, [one for one, _ in counted], cells, order, epsilon, delta, level, spent.epsilon)
+    fill = fit_fill(kept, [one for one, _ in counted], cells, order, epsilon, delta, level, spent.epsilon, ruled_out)
     return replace(protocol, fill=fill)
 
 

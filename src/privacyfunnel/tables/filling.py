@@ -14,8 +14,9 @@ from privacyfunnel.drawing.keyed import Mac
 from privacyfunnel.drawing.persons import Persons
 from privacyfunnel.drawing.randomness import Randomness
 from privacyfunnel.errors import InvalidInput, InvalidTable
-from privacyfunnel.model.sampling import GONE, Sampler
+from privacyfunnel.model.sampling import Sampler
 from privacyfunnel.protocols.fill import FIRST, LAST, NOT_KEYED, Fill, Inside
+from privacyfunnel.protocols.never import GONE
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.sanitiser import Sanitiser, places_of, values_as
 from privacyfunnel.typing import Integers

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from privacyfunnel.distribution.column import Column, Reading
 from privacyfunnel.distribution.raw import present, rewritten
-from privacyfunnel.model.sampling import GONE
 from privacyfunnel.protocols.fill import FIRST, LAST, Inside
+from privacyfunnel.protocols.never import GONE
 from privacyfunnel.protocols.own_table import OwnFilled, own_filled
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.filling import read

@@ -96,6 +96,8 @@ def rows_in_batches(protocol: Protocol, table: Any) -> Iterator[NDArray[np.int32
     source.require(protocol.table_columns)
     reader, fills = _Reader(protocol), protocol.fill.inside
     labels = {one.name: as_released(one.column) for one in fills if one.column is not None}
+    never, within = protocol.fill.never, {one.name for one in fills}
+    plain = [as_released(column) for column in protocol.columns if column.name not in within]
     for batch in source.batches(list(protocol.table_columns)):
         columns = {name: batch.column(name) for name in protocol.table_columns}
         y = reader.outputs(columns, np.ones(batch.num_rows, dtype=np.int64))
@@ -104,6 +106,10 @@ def rows_in_batches(protocol: Protocol, table: Any) -> Iterator[NDArray[np.int32
             found, strange = read(one, labels.get(one.name), one_array(columns[one.name]))
             reader.note(repr(one.name), int(strange.sum()))
             numbers.append(found)
+        if never is not None:
+            written = dict(zip([one.name for one in fills], numbers, strict=True))
+            written |= {one.name: one.encode(one_array(columns[one.name])) for one in plain}
+            reader.note(f"rows that fulfil {never.words}", int(never.broken(written).sum()))
         yield beside(y.astype(np.int32), np.stack(numbers, axis=1))
     refuse_strange(source, reader.strange)
 

@@ -15,7 +15,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import Literal, NoReturn
 
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.tables.database import literal
@@ -33,15 +33,33 @@ KEYWORDS = {"and", "or", "not", "in", "between", "is", "missing", "null", "like"
 
 
 @dataclass(frozen=True)
+class Part:
+    """A test of one column, or parts that are joined."""
+
+    sql: str
+    joined: Literal["test", "and", "or", "not"]
+    parts: tuple[Part, ...] = ()
+    column: str = ""
+    """Of a test."""
+    values: tuple[float | str, ...] = ()
+    """What the column is compared with."""
+
+
+@dataclass(frozen=True)
 class Condition:
     """A condition on rows, for DuckDB, in which the columns are called c0, c1, …"""
 
-    sql: str
+    whole: Part
     columns: frozenset[str]
     """The columns that it is about."""
 
+    @property
+    def sql(self) -> str:
+        """For DuckDB."""
+        return self.whole.sql
 
-def condition(text: str, columns: Sequence[str]) -> Condition:
+
+def condition(text: str, columns: Sequence[str], called: str = "--where") -> Condition:
     """Read a condition on rows of a table with these columns.
 
     >>> condition("age >= 18 and town = 'Ashford'", ["town", "age"]).sql
@@ -49,13 +67,22 @@ def condition(text: str, columns: Sequence[str]) -> Condition:
     """
     if len(text) > LONGEST:
         raise InvalidInput(
-            f"--where has more than {LONGEST:,} letters; make a column of it, or filter the table before"
+            f"{called} has more than {LONGEST:,} letters; make a column of it, or filter the table before"
         )
-    reader = _Reader(_tokens(text), tuple(columns))
-    sql = reader.either(0)
+    reader = _Reader(_tokens(text, called), tuple(columns), called)
+    whole = reader.either(0)
     if reader.at < len(reader.tokens) - 1:
         reader.refuse("and, or, or its end")
-    return Condition(sql, frozenset(reader.used))
+    return Condition(whole, frozenset(reader.used))
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """What stands in a condition as names of columns."""
+    tokens = _tokens(text, "the condition")
+    found = [
+        one.text for one in tokens if one.kind == "quoted" or (one.kind == "word" and one.text.lower() not in KEYWORDS)
+    ]
+    return tuple(dict.fromkeys(found))
 
 
 @dataclass(frozen=True)
@@ -65,20 +92,20 @@ class _Token:
     place: int
 
 
-def _tokens(text: str) -> list[_Token]:
+def _tokens(text: str, called: str) -> list[_Token]:
     found, at = [], 0
     while text[at:].strip():
         match = TOKEN.match(text, at)
         if match is None or match.lastgroup is None:
-            _refuse(at + len(text[at:]) - len(text[at:].lstrip()), "a column, a number or a 'text'")
+            _refuse(called, at + len(text[at:]) - len(text[at:].lstrip()), "a column, a number or a 'text'")
         found.append(_Token(match.lastgroup, match[match.lastgroup], match.start(match.lastgroup)))
         at = match.end()
     return [*found, _Token("end", "", len(text))]
 
 
-def _refuse(place: int, expected: str) -> NoReturn:
+def _refuse(called: str, place: int, expected: str) -> NoReturn:
     raise InvalidInput(
-        f"--where cannot be read at letter {place + 1}, where {expected} should be; "
+        f"{called} cannot be read at letter {place + 1}, where {expected} should be; "
         "it takes conditions such as \"age >= 18 and town = 'Ashford'\""
     )
 
@@ -87,11 +114,12 @@ def _refuse(place: int, expected: str) -> NoReturn:
 class _Reader:
     tokens: list[_Token]
     columns: tuple[str, ...]
+    called: str
     at: int = 0
     used: set[str] = field(default_factory=set)
 
     def refuse(self, expected: str) -> NoReturn:
-        _refuse(self.tokens[self.at].place, expected)
+        _refuse(self.called, self.tokens[self.at].place, expected)
 
     def took(self, *words: str) -> str | None:
         """The word or sign that comes next, if it is one of these; then it is behind us."""
@@ -105,31 +133,34 @@ class _Reader:
         if self.took(word) is None:
             self.refuse(word)
 
-    def either(self, depth: int) -> str:
+    def either(self, depth: int) -> Part:
         parts = [self.all(depth)]
         while self.took("or"):
             parts.append(self.all(depth))
-        return parts[0] if len(parts) == 1 else f"({' OR '.join(parts)})"
+        return _joined("or", parts)
 
-    def all(self, depth: int) -> str:
+    def all(self, depth: int) -> Part:
         parts = [self.one(depth)]
         while self.took("and"):
             parts.append(self.one(depth))
-        return parts[0] if len(parts) == 1 else f"({' AND '.join(parts)})"
+        return _joined("and", parts)
 
-    def one(self, depth: int) -> str:
+    def one(self, depth: int) -> Part:
         if depth > DEEPEST:
-            raise InvalidInput(f"--where has more than {DEEPEST} brackets within each other; write it simpler")
+            raise InvalidInput(f"{self.called} has more than {DEEPEST} brackets within each other; write it simpler")
         if self.took("not"):
-            return f"(NOT {self.one(depth + 1)})"
+            inner = self.one(depth + 1)
+            return Part(f"(NOT {inner.sql})", "not", (inner,))
         if self.took("("):
             inner = self.either(depth + 1)
             self.need(")")
             return inner
-        return self.test()
+        name, begun = self.column(), self.at
+        sql = self.test(f"c{self.columns.index(name)}")
+        values = [self.value_of(token) for token in self.tokens[begun : self.at] if token.kind in ("number", "text")]
+        return Part(sql, "test", (), name, tuple(values))
 
-    def test(self) -> str:
-        column = self.column()
+    def test(self, column: str) -> str:
         if self.took("is"):
             turned = "NOT " if self.took("not") else ""
             if self.took("missing", "null") is None:
@@ -161,20 +192,24 @@ class _Reader:
 
     def compared(self, column: str, sign: str) -> str:
         """The column against the value that comes next: as numbers if that is one, else as texts."""
-        if self.tokens[self.at].kind == "number":
-            number = float(self.tokens[self.at].text)
-            if not math.isfinite(number):
+        token = self.tokens[self.at]
+        if token.kind == "number":
+            number = self.value_of(token)
+            if not math.isfinite(float(number)):
                 self.refuse("a smaller number")
             self.at += 1
             return f"TRY_CAST({column} AS DOUBLE) {sign} {number!r}"
         return f"CAST({column} AS VARCHAR) {sign} {literal(self.text())}"
+
+    def value_of(self, token: _Token) -> float | str:
+        return float(token.text) if token.kind == "number" else token.text.replace("''", "'")
 
     def text(self) -> str:
         token = self.tokens[self.at]
         if token.kind != "text":
             self.refuse("a number or a 'text' in single quotes")
         self.at += 1
-        return token.text.replace("''", "'")
+        return str(self.value_of(token))
 
     def column(self) -> str:
         token = self.tokens[self.at]
@@ -183,9 +218,15 @@ class _Reader:
             self.refuse("a column")
         if token.text not in self.columns:
             raise InvalidInput(
-                f"--where is about a column at letter {token.place + 1} that the table does not have; texts stand in "
-                "'single quotes', and names with spaces or signs in \"double quotes\""
+                f"{self.called} is about a column at letter {token.place + 1} that the table does not have; texts "
+                "stand in 'single quotes', and names with spaces or signs in \"double quotes\""
             )
         self.at += 1
         self.used.add(token.text)
-        return f"c{self.columns.index(token.text)}"
+        return token.text
+
+
+def _joined(how: Literal["and", "or"], parts: list[Part]) -> Part:
+    return (
+        parts[0] if len(parts) == 1 else Part(f"({f' {how.upper()} '.join(p.sql for p in parts)})", how, tuple(parts))
+    )

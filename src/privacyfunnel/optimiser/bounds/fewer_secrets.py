@@ -8,17 +8,16 @@ import numpy as np
 
 from privacyfunnel.errors import SolverFailure
 from privacyfunnel.numeric.clock import ticks
+from privacyfunnel.numeric.lp import LONGEST_SECONDS
 from privacyfunnel.optimiser.few_secrets.search import sweep_affordable, sweeps
 from privacyfunnel.optimiser.program.reduce import Classes
 from privacyfunnel.optimiser.program.state import Search
 from privacyfunnel.typing import Integers
 
-LONGEST = 60.0
-"""Seconds that such bounds may take."""
 RELAXED_GAP = 2e-3
 """Nats to which a relaxed problem is solved: the rows that it lacks mostly cost its bound more."""
 MOST_SUPPORTS = 80_000_000
-"""Choices of values to sweep through for one relaxed problem: some seconds. There are several to solve in LONGEST."""
+"""Choices of values to sweep through for one relaxed problem: some seconds. There are several in LONGEST_SECONDS."""
 
 
 def bound_by_fewer(state: Search, pencils: list[Integers], *, seconds: float) -> None:
@@ -26,7 +25,7 @@ def bound_by_fewer(state: Search, pencils: list[Integers], *, seconds: float) ->
 
     `pencils` are groups of rows, the one that allows least first.
     """
-    until = ticks() + min(LONGEST, seconds)
+    until = ticks() + min(LONGEST_SECONDS, seconds)
     for count in range(2, len(pencils) + 1):
         bound = _allowed(state, np.concatenate(pencils[:count]), count + 1, until - ticks())
         if bound is None:

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.numeric.clock import ticks
-from privacyfunnel.numeric.lp import interior
+from privacyfunnel.numeric.lp import LONGEST_SECONDS, interior
 from privacyfunnel.optimiser.faithful.first_plan import redrawn_in_parts
 from privacyfunnel.optimiser.faithful.first_program import ALL_PAIRS, first_limits, first_pairs
 from privacyfunnel.optimiser.faithful.program import Limited, Prices, Program
@@ -40,10 +40,8 @@ MOSTLY_PAIRS = 1e-3
 """A plan with less of p pᵀ in it is expected to do without."""
 SETTLING = 6
 """Linear programs in which limits that the last pairs meet anew are found."""
-POLISHING = 60.0
-"""Seconds for the last linear programs, which have few pairs."""
 HURRIED = 1.0
-"""The same, after Ctrl-C."""
+"""Seconds for the last linear programs, which have few pairs, after Ctrl-C; else as long as one may take."""
 POOLINGS, FURTHER = 12, 1.2
 """Rounds in which what oversteps is pooled, and by how much more than the last round asked for: what others give moves
 the pool, so that asking for just enough would end only in the limit."""
@@ -107,7 +105,7 @@ class Standing(Watched):
     def polishing(self) -> Callable[[], bool]:
         """Whether the last linear programs, which begin now, took their time; who pressed Ctrl-C waits for little."""
         begun = ticks()
-        return lambda: ticks() - begun >= (HURRIED if self.interrupted.is_set() else POLISHING)
+        return lambda: ticks() - begun >= (HURRIED if self.interrupted.is_set() else LONGEST_SECONDS)
 
     def keep(self, plan: Plan, fidelity: float) -> None:
         if fidelity > self.fidelity:
@@ -192,7 +190,7 @@ def _settled(program: Program, keys: Integers, limited: Limited, late: Callable[
     """The best plan over some pairs, for all limits, each met with what rounding may cost."""
     n = program.n_x
     for _ in range(SETTLING):
-        solved = None if late() else _solve(program, keys, limited, TIGHT, POLISHING, late)
+        solved = None if late() else _solve(program, keys, limited, TIGHT, LONGEST_SECONDS, late)
         if solved is None:
             return None
         plan, _ = solved
