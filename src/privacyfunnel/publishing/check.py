@@ -58,7 +58,7 @@ FILE = (
 )
 NOISE = "of epsilon delta people declared choosing attributes combinations counts"
 WRITTEN = ("", "point", "comma", "dmy", "mdy", "ymd", "hours")
-FILL_NOISE, FILLED = "epsilon delta choosing sigma tables", "name parents weights counts"
+FILL_NOISE, FILLED = "epsilon choosing delta sigma tables", "name parents weights counts"
 INSIDE = "name grid decimals column parts counts ends"
 COLUMN = "name kind edges missing about written labels other groups"
 STEPS = {
@@ -624,11 +624,10 @@ def check_fill(fill: dict[str, Any], sizes: dict[str, int], file: dict[str, Any]
     names, sizes = [*sizes, *(one["name"] for one in filled)], dict(sizes)
     need(len({*names}) == len(names) and sorted(fill["order"]) == sorted(names), "columns filled twice, or not told")
     own = {*noise} == {*FILL_NOISE.split()} and {"private counts"} == {file["fitted"]} and file["before"] is None
-    need(
-        own and noise["tables"] == len(filled) + len(inside), "the noise of filled columns is not that of their tables"
-    )
-    levels = [number(noise[name], most) for name, most in (("epsilon", 50), ("choosing", 50), ("sigma", 1e9))]
-    need(0 < levels[0] >= levels[1] and levels[2] >= 1 and 0 < number(noise["delta"]) < 1, "there is no such noise")
+    own = own and noise["tables"] == len(filled) + len(inside)
+    need(own, "the noise of filled columns is not that of their tables")
+    epsilon, choosing, delta, sigma = (number(noise[name]) for name in FILL_NOISE.split()[:4])
+    need(epsilon > 0 and epsilon >= choosing and 0 < delta < 1 <= sigma, "there is no such noise")
     for one in filled:
         need({*one} == {*FILLED.split()}, "entries that no filled column has")
         known = all(name in sizes for name in one["parents"]) and len({*one["parents"]}) == len(one["parents"])

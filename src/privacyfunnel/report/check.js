@@ -166,7 +166,7 @@
     need(file.noise === null || !names.some((name) => read.includes(name)), "the secret itself is released");
     const own = keys(noise, FILL_NOISE) && file.fitted === "private counts" && file.before === null;
     need(own && noise.tables === BigInt(filled.length + inside.length), "the noise of filled columns is not that of their tables");
-    const [epsilon, choosing, sigma, delta] = [[noise.epsilon, 50], [noise.choosing, 50], [noise.sigma, 1e9], [noise.delta]].map((one) => number(...one));
+    const [epsilon, choosing, sigma, delta] = [noise.epsilon, noise.choosing, noise.sigma, noise.delta].map((one) => number(one));
     need(epsilon > 0 && epsilon >= choosing && sigma >= 1 && delta > 0 && delta < 1, "there is no such noise");
     const MOST = 2n ** 53n, LARGEST = 2n ** 62n;
     for (const one of filled) {
