@@ -14,6 +14,7 @@ from privacyfunnel.distribution.column import EXACT, OTHER, UNSEEN, Column
 from privacyfunnel.distribution.raw import LETTERS, as_kind, as_text
 from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.model.columns import (
+    CELLS,
     NEAR,
     PARTS,
     Counted,
@@ -189,7 +190,7 @@ def _kept(column: Column, numbers: Vector | None, finer: Column | None) -> Count
 
 def _on_grid(column: Column, numbers: Vector, kept: bool) -> Counted | None:
     """A column of ranges whose numbers have few decimals, each of its ranges with numbers in it."""
-    counted = by_number(column, decimals_of(numbers), PARTS, kept)
+    counted = by_number(column, decimals_of(numbers), max(PARTS, CELLS // (len(column.edges) - 1)), kept)
     scale, edges = 10.0**counted.decimals, np.array(column.edges)
     for code, first, last in zip(counted.code, counted.first, counted.last, strict=True):
         inside = code == counted.gone or (first / scale >= edges[code] and last / scale <= edges[code + 1])
