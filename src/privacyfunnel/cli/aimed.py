@@ -7,12 +7,16 @@ from typing import Any
 
 from rich.text import Text
 
+from privacyfunnel.cli import next_command
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.optimiser.aiming import REMEDIES, late_after, rehearsing
 from privacyfunnel.optimiser.rehearsal import Published, Remedy, remedies
 from privacyfunnel.optimiser.rehearsed_cells import PublishedCells
 from privacyfunnel.protocols.aim import Aim
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.report.other_noise import PART, OtherNoise
+
+OTHER_NOISE = "What ε₀ of 0.5 to 3 would give of this table: funnel report with the table, or fit --json."
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,8 @@ class Aimed:
 
     def shown(self, protocol: Protocol) -> list[Text]:
         """The same for a screen: red where the promise does not hold for the people of the table."""
-        return [Text(line, "" if self.aim.holds else "bold red") for line in self.lines(protocol)]
+        lines = [Text(line, "" if self.aim.holds else "bold red") for line in self.lines(protocol)]
+        return [*lines, Text(OTHER_NOISE)] if lines else []
 
     def lines(self, protocol: Protocol) -> list[str]:
         """All of it, in a sentence or two."""
@@ -64,3 +69,11 @@ def cells_of(protocol: Protocol, joint: Joint, time_limit: float | None) -> Publ
     """What a listed protocol was made from."""
     weights = dict(protocol.likeness.weights) if protocol.likeness else {}
     return PublishedCells.of(joint, rehearsing(protocol.objective, time_limit, weights))
+
+
+def other_noise(protocol: Protocol, published: Published | None, time_limit: float | None) -> dict[str, Any] | None:
+    """What other ε₀ would give, for machines; None of a fit that was not rehearsed, and in a run of several steps."""
+    if protocol.aim is None or next_command.in_a_run():
+        return None
+    found = OtherNoise.of(published, protocol.notion, late_after(time_limit, PART))
+    return found.as_dict() if found is not None else None

@@ -250,6 +250,11 @@ def part_of_a_run() -> Iterator[None]:
         _PART_OF_A_RUN.reset(before)
 
 
+def in_a_run() -> bool:
+    """Whether the command at hand is a step of another."""
+    return _PART_OF_A_RUN.get()
+
+
 def _named(path: Path) -> str:
     """A file where options stand, too."""
     return f"./{path}" if str(path).startswith("-") else str(path)

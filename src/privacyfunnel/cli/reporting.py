@@ -9,19 +9,23 @@ from typing import Any
 import typer
 
 from privacyfunnel.cli import next_command, show
+from privacyfunnel.cli.aimed import cells_of
 from privacyfunnel.cli.own_figures import OWN
 from privacyfunnel.cli.steward import marked
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.numeric.stopping import BROKEN
+from privacyfunnel.optimiser.aiming import late_after
 from privacyfunnel.protocols.file import load as load_protocol
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.report.account import Account, account
 from privacyfunnel.report.curves import Comparison, compare, epsilons_with
+from privacyfunnel.report.other_noise import EPSILONS, OtherNoise
 from privacyfunnel.report.three_risks import three_risks
 from privacyfunnel.spec.of_steps import ReportSpec
 from privacyfunnel.spec.step_rules import checked
 from privacyfunnel.tables.auditing import audited_joint
 from privacyfunnel.tables.for_steward import ForSteward
+from privacyfunnel.tables.wide.fit import published_tables
 from privacyfunnel.tables.writing import check_output, whole_file
 
 CURVE_SECONDS = 2.0
@@ -46,11 +50,12 @@ def report_on(spec: ReportSpec, output: Path, force: bool, json: bool) -> None:
             joint is not None and about.own is None and spec.curves is not False
         ):  # of the counts that the protocol was fitted on
             compared = _curves(loaded, about.public.joint if about.public is not None else joint, seconds)
+        noise = _other_noise(loaded, about, seconds) if joint is not None and spec.curves is not False else None
         from privacyfunnel.report.page import report_page  # its charts take a while to load
 
         name = table.name if table else None
         with show.working("drawing the page"):
-            page = report_page(about, table_name=name, protocol_name=protocol.name, compared=compared)
+            page = report_page(about, table_name=name, protocol_name=protocol.name, compared=compared, noise=noise)
         return about, page, _data(about)
 
     if table is not None:
@@ -88,6 +93,17 @@ def _data(about: Account) -> dict[str, Any]:
     content, risks = about.as_dict(), {"three_risks": three_risks(about).as_dict()}
     apart = content.get("steward_only") if about.own is None else None
     return content | (risks if apart is None else {"steward_only": {**apart, **risks}})
+
+
+def _other_noise(protocol: Protocol, about: Account, seconds: float) -> OtherNoise | None:
+    """What other ε₀ would give of a table whose fit was rehearsed."""
+    if protocol.aim is None:
+        return None
+    limit = seconds * len(EPSILONS)
+    cells = cells_of(protocol, about.public.joint, limit) if about.public is not None else None
+    published = published_tables(protocol) if protocol.step.kind == "by_model" else cells
+    with show.working("rehearsing other noise"):
+        return OtherNoise.of(published, protocol.notion, late_after(limit, 1.0))
 
 
 def _curves(protocol: Protocol, joint: Joint, time_limit: float) -> Comparison:

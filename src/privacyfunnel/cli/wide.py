@@ -10,7 +10,7 @@ from typing import Any, cast
 from rich.console import RenderableType
 
 from privacyfunnel.cli import next_command, show
-from privacyfunnel.cli.aimed import Aimed
+from privacyfunnel.cli.aimed import Aimed, other_noise
 from privacyfunnel.cli.steward_only import StewardOnly
 from privacyfunnel.cli.wide_own import tried
 from privacyfunnel.cli.wide_redrawn import how_redrawn
@@ -41,14 +41,16 @@ def fit_model(spec: Spec, counted: Counted, output: Path, force: bool, json: boo
     with warnings.catch_warnings():  # what it says is told below
         warnings.simplefilter("ignore", ExactFit)
         protocol.save(output, force=force)
+    tables = published_tables(protocol)
     with show.working("rehearsing what would do"):
-        aimed = Aimed.of(protocol, published_tables(protocol), spec.seconds)
+        aimed = Aimed.of(protocol, tables, spec.seconds)
     with show.working("trying it on the table"):
         own = ForSteward(joint).told(lambda exact: tried(protocol, exact)) or StewardOnly(None, f"{NOT_MEASURED}\n")
     left_out = [name for name in counted.joint.attributes if name not in protocol.attributes]
     if json:
         told = {"protocol": str(output), "seconds": time.monotonic() - begun, **published(protocol)}
         told["aim"] = aimed.as_dict() if aimed else None
+        told["other_noise"] = other_noise(protocol, tables, spec.seconds)
         show.as_json({**told, "left_out": left_out, "steward_only": own.data, **next_command.data(then)})
         return
     screen = show.console()

@@ -17,6 +17,7 @@ from privacyfunnel.report.curves import Comparison
 from privacyfunnel.report.html import code, definitions, figure, page, paragraph, section, table
 from privacyfunnel.report.measured import FromTable
 from privacyfunnel.report.officers import officers_part
+from privacyfunnel.report.other_noise import OtherNoise
 from privacyfunnel.report.promised import checkable, glance_part, promise_part, proof_part
 from privacyfunnel.report.words import percent
 
@@ -30,6 +31,7 @@ def report_page(
     table_name: str | None = None,
     protocol_name: str = "protocol.json",
     compared: Comparison | None = None,
+    noise: OtherNoise | None = None,
 ) -> str:
     """The page for an account. What was measured on the table is told only if the account holds it."""
     measured = account.measured
@@ -43,6 +45,7 @@ def report_page(
         *([("attack", "What an attacker gains", attack_part(measured))] if measured else []),
         ("side-channels", "Side channels", side_channels_part(account)),
         *([("choice", "Other promises, other ε", _choice(account, compared))] if compared else []),
+        *([("noise", "Other ε₀", noise.part())] if noise else []),
         ("officers", "For data-protection officers", officers_part(account)),
         ("limits", "What is not promised", definitions(words.limit_words(account))),
         ("again", "How to do it again" if measured else "How to check it", _again(account, name, protocol_name)),
