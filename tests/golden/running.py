@@ -23,6 +23,7 @@ from golden.cases import Chain
 from golden.meaning import leaves
 from privacyfunnel.cli.app import run
 from privacyfunnel.drawing.randomness import KEY_BYTES, Randomness
+from small_models import small_models
 
 Noise = Callable[[int], AbstractContextManager[None]]
 DIGEST = re.compile("[0-9a-f]{64}")
@@ -47,7 +48,14 @@ def run_all(chain: Chain, folder: Path, noise: Noise, *options: str) -> Iterator
     for name, line in chain.lines.items():
         seed, said = zlib.crc32(name.encode()), io.StringIO()
         more = () if "--help" in line else options
-        with chdir(folder), noise(seed), repeatable_draws(seed), redirect_stdout(said), redirect_stderr(io.StringIO()):
+        with (
+            chdir(folder),
+            noise(seed),
+            repeatable_draws(seed),
+            small_models(chain.models),
+            redirect_stdout(said),
+            redirect_stderr(io.StringIO()),
+        ):
             code = run([*shlex.split(line), *more])
         yield name, code, said.getvalue()
 

@@ -21,7 +21,7 @@ from privacyfunnel.cli.found import Found, data, told
 from privacyfunnel.errors import ExactFit, InvalidInput
 from privacyfunnel.protocols.file import load as load_protocol
 from privacyfunnel.protocols.protocol import Protocol
-from privacyfunnel.spec.counting import noise_of
+from privacyfunnel.spec.counting import is_modelled, noise_of
 from privacyfunnel.spec.files import files_of
 from privacyfunnel.spec.spec import Spec
 from privacyfunnel.tables.counting import Counted
@@ -39,19 +39,14 @@ def fit_spec(spec: Spec, table: Path, output: Path, force: bool, json: bool) -> 
             counted = searching.as_fitted(spec, start, table)
         _search(spec, _Counts(counted), start, table, output, force, json)
         return
-    if spec.model:
-        from privacyfunnel.cli.wide import fit_model
-
-        exact = _exact(spec, table)
-        _say(exact, json)
-        fit_model(spec, exact, output, force, json, next_command.after_fit(spec, table, output))
-        return
     with show.working("reading what was released before"):
         past = Past.of(spec)
     if past is not None:
         _follow_up(spec, past, table, output, force, json)
         return
-    _search(*_chosen(spec, _exact(spec, table), json), None, table, output, force, json)
+    chosen = _modelled_or_chosen(spec, _exact(spec, table), table, output, force, json)
+    if chosen is not None:
+        _search(*chosen, None, table, output, force, json)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +71,19 @@ def _exact(spec: Spec, table: Path | Source, columns: Sequence[str] | None = Non
 def _say(exact: Counted, json: bool) -> None:
     if not json:
         show.console().print(show.columns_table(exact))
+
+
+def _modelled_or_chosen(
+    spec: Spec, exact: Counted, table: Path, output: Path, force: bool, json: bool
+) -> tuple[Spec, _Counts] | None:
+    """What a search is to be made with; None where combinations are so many that a model was fitted instead."""
+    if not is_modelled(spec, exact.joint):
+        return _chosen(spec, exact, json)
+    from privacyfunnel.cli.wide import fit_model
+
+    _say(exact, json)
+    fit_model(spec, exact, output, force, json, next_command.after_fit(spec, table, output))
+    return None
 
 
 def _chosen(spec: Spec, exact: Counted, json: bool) -> tuple[Spec, _Counts]:

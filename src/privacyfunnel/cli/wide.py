@@ -1,4 +1,4 @@
-"""fit with model: from a wide table to a protocol of its model; and what sanitise says of such protocols."""
+"""fit: from a wide table to a protocol of its model; and what sanitise says of such protocols."""
 
 from __future__ import annotations
 

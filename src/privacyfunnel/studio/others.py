@@ -22,7 +22,7 @@ OWN = {
 """Keys whose controls are drawn one by one."""
 ELSEWHERE = {
     *("leave_out", "allow_secret_attribute", "coarsen", "where", "delimiter", "encoding", "lower", "upper", "error"),
-    *("person", "unchanged", "cover", "engine", "master", "model", "delta", "written", "unit"),
+    *("person", "unchanged", "cover", "engine", "master", "delta", "written", "unit"),
 }
 """Keys that the page has no place for: it shows one whole table, and a promise with one ε, with noise drawn once."""
 TITLES = {True: "More about the columns", False: "All other options"}
