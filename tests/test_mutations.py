@@ -122,10 +122,7 @@ MUTATIONS = {
         "LoweredPrices._stages",
         "y, allowance, begun, is_open = y - first, STAGE_SHARE * self",
         "y, allowance, begun, is_open = y, STAGE_SHARE * self",
-        (
-            "optimiser/generation/test_lowered_prices.py"
-            "::test_what_is_told_of_lowered_prices_is_true_of_every_posterior",
-        ),
+        ("optimiser/generation/test_lowered_prices.py::test_bounds_are_told_for_the_prices_that_were_lowered_first",),
     ),
     "pairs of a wide protocol that nobody checks": Mutation(
         "_pairs",

@@ -481,7 +481,7 @@ def out_of_reach(monkeypatch, place, watched):
         ("cli.searching.optimise_inside", WATCHED, DECLARED),
         ("cli.searching.optimise_inside", WATCHED, KEPT["columns chosen"]),
         ("cli.searching.optimise", WATCHED, CHANGED),
-        ("cli.merging.coarsened", (), LONG["ranges sought"]),
+        ("advice.merged.coarsened", (), LONG["ranges sought"]),
         ("tables.wide.fit._follows", (), WIDE),
     ],
 )

@@ -457,6 +457,8 @@ def test_how_columns_are_cut_can_be_chosen_and_mistakes_are_explained(open_studi
         page, heard = visit(address)
         page.wait_for_selector("#columns-step")
         assert page.get_by_label("a number or borders for weight").is_hidden()
+        page.get_by_role("checkbox", name="release weight").check()
+        page.get_by_role("checkbox", name="release town").check()
         page.get_by_label("how weight is cut").select_option("bins")
         page.get_by_label("how town is cut").select_option("top")
         mistakes = {

@@ -283,7 +283,9 @@ def test_a_declared_column_that_the_table_lacks_is_refused():
 
 @pytest.mark.parametrize("wishes", [{"bins": {"age": 3}}, {"top": {"town": 1}}, {"dates": {"age": "year"}}])
 def test_wishes_do_not_go_with_a_domain(wishes):
-    with pytest.raises(InvalidTable, match="edit the domain"):
+    with pytest.raises(
+        InvalidInput, match=f"domain cannot be combined with {next(iter(wishes))}: the domain file says"
+    ):
         pf.Joint.from_table(table(["Ash"], [3], [True]), "ill", domain=DECLARED, **wishes)
 
 

@@ -38,7 +38,7 @@ AT_ONCE = 4_000_000
 AT_ONCE_WORK = 200_000_000
 """Numbers of the factors times right-hand sides: less than a second, after which signals are heard."""
 MOST_NUMBERS = 30_000_000
-"""In one factor: both take about 1 GiB then."""
+"""In one factor, both of which take about 1 GiB then, or in a table of outputs or quantities: more would not fit."""
 MOST_OPERATIONS = 10**11
 """Of a factorisation: about half a minute."""
 

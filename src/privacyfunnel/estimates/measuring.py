@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.estimates.intervals import Scored, condensed, quantile
+from privacyfunnel.estimates.large_parts import MOST_NUMBERS
 from privacyfunnel.estimates.likelihood import doubts, most_likely
 from privacyfunnel.estimates.scores import Scorer
 from privacyfunnel.tables.reading_back import Tally
 from privacyfunnel.typing import Integers, Matrix, Vector
 
-MOST_NUMBERS = 30_000_000
-"""Numbers in a table of outputs or quantities: more would not fit."""
 MOST_MODELLED = 300_000
 """Values of X of which the most likely distribution is found within seconds."""
 UNIFORM = 0.01

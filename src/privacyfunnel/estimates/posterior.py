@@ -11,7 +11,8 @@ from scipy.sparse import csr_array
 
 from privacyfunnel.distribution.column import values_of
 from privacyfunnel.errors import InvalidInput
-from privacyfunnel.estimates.measuring import MOST_MODELLED, MOST_NUMBERS, Meter
+from privacyfunnel.estimates.large_parts import MOST_NUMBERS
+from privacyfunnel.estimates.measuring import MOST_MODELLED, Meter
 from privacyfunnel.estimates.scores import Scorer
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.reading_back import Tally, as_published, outputs_of_rows

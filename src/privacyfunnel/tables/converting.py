@@ -45,17 +45,23 @@ def converted(path: Path, encoding: str) -> Converted:
     if find_spec(package) is None:
         raise MissingExtra(f"{path} is read by {package.replace('_', '-')}, which", "formats")
     held = spill_file()
-    command = [sys.executable, "-m", "privacyfunnel.tables.converting", str(path), str(held), encoding]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    done = subprocess.run(command, capture_output=True, env=environment, check=False)  # noqa: S603 - our own module
-    try:
-        told = json.loads(done.stdout)
-    except ValueError:  # it ended before it could say anything
-        told = {"trouble": unreadable(file)}
+    told = _apart(path, held, encoding)
     if "trouble" in told:
         held.unlink(missing_ok=True)
         raise MemoryError(told["trouble"]) if told.get("memory") else InvalidTable(told["trouble"])
     return Converted(held, tuple(told.pop("names")), tuple(told.pop("shown")), **told)
+
+
+def _apart(path: Path, held: Path, encoding: str) -> dict[str, Any]:
+    """What the process says."""
+    command = [sys.executable, "-m", "privacyfunnel.tables.converting", str(path), str(held), encoding]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run(command, capture_output=True, env=environment, check=False)  # noqa: S603 - our own module
+    try:
+        told: dict[str, Any] = json.loads(done.stdout)
+    except ValueError:  # it ended before it could say anything
+        return {"trouble": unreadable(sheet_of(path)[0])}
+    return told
 
 
 def unreadable(file: Path) -> str:

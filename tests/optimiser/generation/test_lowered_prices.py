@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import privacyfunnel as pf
@@ -52,6 +52,7 @@ def test_bounds_of_boxes_hold_after_prices_were_lowered(seed, cuts, cost):
     assert min(tree.bound, -1e-3) <= least + SLACK
 
 
+@settings(max_examples=20)
 @given(seed=st.integers(0, 10**6))
 def test_what_is_told_of_lowered_prices_is_true_of_every_posterior(seed):
     joint, oracle = drawn(seed)
@@ -67,6 +68,19 @@ def test_what_is_told_of_lowered_prices_is_true_of_every_posterior(seed):
     for v in improving:
         assert reduced_cost(v, y) < 0
         assert (oracle.G @ v <= 1e-7).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_bounds_are_told_for_the_prices_that_were_lowered_first(seed):
+    joint, oracle = drawn(seed)
+    y, told = prices_near(joint, oracle, seed), []
+    whole = joint.entropy
+    proofs = LoweredPrices(oracle, extremes(oracle)[1], joint.p_x, whole, lambda *one: told.append(one), lambda: True)
+    proofs.prove(y, 0.0)
+    first = np.minimum(lowered_prices.MOST_LOWERED, lowered_prices.FIRST_SHARE * whole / (joint.n_x * joint.p_x))
+    (prices, _), *more = told
+    assert not more
+    assert np.array_equal(prices, y - first)
 
 
 @pytest.mark.parametrize("seed", range(4))
