@@ -15,8 +15,9 @@ from privacyfunnel.cli.steward import marked, marked_table
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.numeric.stopping import BROKEN
+from privacyfunnel.proof.not_proven import not_proven
 from privacyfunnel.proof.verdict import Certificate
-from privacyfunnel.protocols.everything import EXACT_COUNTS, everything, not_proven
+from privacyfunnel.protocols.everything import EXACT_COUNTS, everything
 from privacyfunnel.protocols.file import load as load_protocol
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.spec import following

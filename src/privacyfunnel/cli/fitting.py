@@ -164,7 +164,7 @@ def _search(
         told_of["search"] |= knowing.data(costs)  # which also hang on the clock
         told_of |= filled_data(whole)
         cells = cells_of(found.protocol, counts.used.joint, spec.seconds)
-        told_of["search"] |= {"other_noise": other_noise(found.protocol, cells, spec.seconds)}
+        told_of["other_noise"] = other_noise(found.protocol, cells, spec.seconds)  # which hangs on the clock, too
         told_of |= merging.data(counts.coarser, finer) | next_command.data(then)
         show.as_json({"protocol": str(output), **alone, **told_of})
         return

@@ -38,6 +38,8 @@ from privacyfunnel.spec.of_promise import USUAL_LEVEL
 from privacyfunnel.spec.of_protocol import asked_by
 from privacyfunnel.spec.of_table import REST
 from privacyfunnel.spec.spec import Spec
+from privacyfunnel.tables.domain import Domain, opened
+from privacyfunnel.tables.fill import readings_of
 from privacyfunnel.tables.for_steward import ForSteward
 from privacyfunnel.tables.never import named_last
 from privacyfunnel.tables.own_filled import own_filled_of
@@ -45,7 +47,7 @@ from privacyfunnel.tables.private_counts import USUAL_EPSILON
 from privacyfunnel.tables.published_folder import PACKAGE
 from privacyfunnel.tables.release import sanitise
 from privacyfunnel.tables.release_note import Release
-from privacyfunnel.tables.sources import open_source
+from privacyfunnel.tables.sources import Source, open_source
 from privacyfunnel.tables.whole_folder import check_folder
 from privacyfunnel.tables.writing import check_output, whole_file
 
@@ -131,7 +133,9 @@ def _released(
     told = details_of(details, _given(details, table), health=False, today=date.today())
     with show.working("looking at the columns"):
         source = open_source(table, **spec.layout, secrets=spec.secret_columns)
-        found = proposed(source, spec.secret_columns, spec.named or (), spec.leave_out or ())
+        domain = opened(None if spec.domain is None else Path(spec.domain))
+        declared = None if domain is None else domain.names
+        found = proposed(source, spec.secret_columns, spec.named or (), spec.leave_out or (), declared)
         found = [_obeying(one, spec) for one in found]
     asked = _whole(spec, found)
     with TemporaryDirectory() as place:
@@ -145,10 +149,15 @@ def _released(
         with show.working("proving the promise, and writing the folder"):
             publication = publish(protocol, drawn, output, told, rows="fitted", force=force)
         with show.working("comparing with your own table"):
-            off = ForSteward(source).told(lambda own: own_filled_of(protocol, own, open_source(drawn)))
+            off = ForSteward(source).told(lambda own: _off(asked, protocol, own, drawn, domain))
     with whole_file(recipe, force=True) as file:
         file.write(_recipe(asked, table, recipe, output).encode())
     return Released(protocol, roles, drawn_rows, publication, fitted, recipe, off)
+
+
+def _off(spec: Spec, protocol: Protocol, table: Source, drawn: Path, domain: Domain | None) -> OwnFilled | None:
+    """How far shares of filled columns are off."""
+    return own_filled_of(protocol, table, open_source(drawn), readings_of(protocol, table, spec.missing or (), domain))
 
 
 def _layout(spec: Spec) -> dict[str, Any]:

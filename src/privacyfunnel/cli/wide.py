@@ -50,7 +50,7 @@ def fit_model(spec: Spec, counted: Counted, output: Path, force: bool, json: boo
     if json:
         told = {"protocol": str(output), "seconds": time.monotonic() - begun, **published(protocol)}
         told["aim"] = aimed.as_dict() if aimed else None
-        told["search"] = {"other_noise": other_noise(protocol, tables, spec.seconds)}  # which hangs on the clock
+        told["other_noise"] = other_noise(protocol, tables, spec.seconds)  # which hangs on the clock
         show.as_json({**told, "left_out": left_out, "steward_only": own.data, **next_command.data(then)})
         return
     screen = show.console()

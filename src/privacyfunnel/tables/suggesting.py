@@ -116,6 +116,11 @@ def suggest(source: Source, secret: str | None = None, declared: Sequence[str] |
     return tuple(found)
 
 
+def hint_of(name: str) -> Hint:
+    """What the name of a column tells."""
+    return next((hint for hint, names in HINTS.items() if names.search(name)), "")
+
+
 class Crowds:
     """Which people share a combination of the columns that are released, by the first rows of a table."""
 
@@ -176,7 +181,7 @@ def _look(source: Source, name: str, rows: int, distinct: int, read: dict[str, C
         return Suggestion(name, 0, distinct, str(trouble), "leave out", False)
     values, kind = len(fitted.column), fitted.column.kind
     read[name] = fitted.column
-    hint: Hint = next((hint for hint, names in HINTS.items() if names.search(name)), "")
+    hint = hint_of(name)
     how = fitted.notice
     part: Role = "release"
     if distinct <= 1:
