@@ -231,3 +231,37 @@ def test_a_page_that_a_spec_opens_says_the_same_spec(spec):
     left_out = dict.fromkeys((*ELSEWHERE, "private", "objective", "notion"))
     assert without_empty(again.said() | left_out) == without_empty(said | left_out)
     assert (again.kinds, again.kept, noise_of(again)) == (wanted.kinds, wanted.kept, noise_of(wanted))
+
+
+@pytest.mark.long
+def test_controls_that_follow_from_their_fields_work_in_a_browser(open_studio, chrome, table, tmp_path):
+    from studio.test_studio import choose, get, shows
+
+    assert run(["domain", str(table), "--columns", "sex,town,obese", "-o", str(tmp_path / "public.json")]) == 0
+    young = sum(int(line.split(",")[2]) < 40 for line in table.read_text(encoding="utf-8").splitlines()[1:])
+    context = chrome.new_context()
+    try:
+        with open_studio(table) as (address, _):
+            page = context.new_page()
+            page.set_default_timeout(120_000)
+            page.goto(address)
+            page.wait_for_selector("#columns-step")
+            page.get_by_text("More about the table").click()
+            page.fill("#key_where", "age < 40")
+            page.locator("#key_where").blur()
+            page.get_by_text(f"{young:,} rows").wait_for()
+            page.wait_for_selector("#columns-step")
+            page.get_by_text("More about the columns").click()
+            page.set_input_files("#key_domain", tmp_path / "public.json")
+            page.get_by_text("Upload complete").wait_for()
+            choose(page, "obese", ["sex", "town"])
+            shows(page, pf.LIP(0.5).words())
+            fit = from_content(tomllib.loads(get(page, "Recipe", tmp_path).read_text(encoding="utf-8")), "recipe").fit
+            assert (fit.where, fit.domain, fit.columns) == ("age < 40", "public.json", ("sex", "town"))
+            protocol = pf.Protocol.load(get(page, "Protocol", tmp_path))
+            assert protocol.spent.declared
+            rows = get(page, "Released table", tmp_path).read_text(encoding="utf-8").splitlines()
+            assert len(rows) == young + 1
+            page.close()
+    finally:
+        context.close()
