@@ -301,6 +301,15 @@ KEPT = {
     "groups": [*DECLARED, "--set", "group=town:inland=a,b"],
     "filled columns": [*DECLARED, "--set", "fill=rest", "--private", "16"],
     "filled columns, and ranges": [*DECLARED, "--set", "fill=job,car", "--private", "16", "--set", "ranges"],
+    "filled columns, some rows never": [
+        *DECLARED,
+        "--set",
+        "fill=car",
+        "--private",
+        "16",
+        "--set",
+        "never=town = 'c' and car = 'yes'",
+    ],
     "some rows": [*DECLARED, "--where", "id >= 0", "--set", "delimiter=,", "--set", "encoding=utf-8"],
     "columns chosen": [*CHOSEN, "--leave-out", "other,car,pet", "--set", "coarsen=auto"],
     "columns that nobody names": [
