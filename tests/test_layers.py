@@ -55,7 +55,7 @@ classes that are only for types."""
 
 MOST_LINES = 350
 """Of a module: longer ones hold a second topic."""
-ONE_FILE = {"publishing.check": 660}
+ONE_FILE = {"publishing.check": 740}
 """Read from top to bottom by somebody who has nothing else of ours, so that no part of it may be elsewhere."""
 
 

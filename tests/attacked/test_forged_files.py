@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from attacked.outsider import forge, funnel, population, sealed, write
+from attacked.outsider import CHECK, forge, funnel, population, sealed, write
 
 NAMES = ["a", "b", "c"]
 
@@ -23,6 +23,7 @@ def files(tmp_path_factory, noise_with_seed):
             "wide": ["0.3", "--columns", "a,b,c", "--set", "at-least=40", "--set", "insist"],
             "large": ["0.3", "--columns", "a,b", "--set", "delta=1e-9", "--set", "insist"],
             "after": ["3", "--columns", "a,b,c", "--set", f"after={folder / 'single.json'}", "--set", "insist"],
+            "filled": ["0.5", "--columns", "a,b", "--private", "4", "--set", "fill=c", "--set", "insist"],
             "model": ["0.5", "--columns", "a,b,c", "--set", "model", "--time-limit", "1"],
         }.items():
             assert funnel(*asked, *options, "-o", folder / f"{name}.json", "--json") == 0
@@ -74,6 +75,12 @@ def earlier(change):
         content["before"] = json.loads(sealed(content["before"]))
 
     return changed
+
+
+def other_shares(content):
+    """Of a filled column: as many people have another value as have it."""
+    for row in content["chain"][1]["filled"][0]["weights"]:
+        row[:2] = [row[1], row[0]]
 
 
 def named_like_a_column(content):
@@ -130,10 +137,16 @@ FORGED = {
     "a model of the secret": ("model", named_like_a_column),
     "a model with less ε₀": ("model", put("noise.epsilon", 0.5)),
     "a model of more people": ("model", people(5000, "people")),
+    "filled by other shares": ("filled", other_shares),
+    "filled from counts of many": ("filled", put("chain.1.filled.0.counts.0.0", 10**6)),
+    "filled from other counts": ("filled", lambda content: content["chain"][1]["inside"][0]["counts"].reverse()),
+    "filled with less ε₀": ("filled", put("chain.1.noise.epsilon", 0.1)),
+    "filled with a secret name": ("filled", put("chain.1.order.2", "s")),
+    "filled from tables that do not vary": ("filled", put("chain.1.noise.sigma", 1e-3)),
 }
 
 
-@pytest.mark.parametrize("name", ["single", "wide", "large", "after", "model"])
+@pytest.mark.parametrize("name", ["single", "wide", "large", "after", "filled", "model"])
 def test_files_as_they_are_published_are_kept(files, name, tmp_path):
     path = forge(deepcopy(files[name]), tmp_path / "file.json")
     assert json.loads(path.read_text(encoding="utf-8"))["digest"] == files[name]["digest"]
@@ -189,6 +202,23 @@ def test_what_a_file_calls_its_values_does_not_reach_a_terminal_or_a_page_as_it_
     said = capsys.readouterr()
     assert "\x1b" not in said.out + said.err
     assert "<script>alert" not in page.read_text(encoding="utf-8")
+
+
+def test_no_name_of_a_column_or_secret_reaches_a_terminal_by_check_py_as_it_stands(files, tmp_path, capsys):
+    for name in ("single", "filled"):
+        content = deepcopy(files[name])
+        content["secret"] = content["secret_readings"][0]["name"] = "\x1b[2J\x1b[1;1H\nKEPT: the promise is proven."
+        content["promise"]["epsilon"] = 0.01
+        for column in (content["chain"][0]["columns"][0], content["noise"]["attributes"]):
+            column[0 if isinstance(column, list) else "name"] = "a\x1b[2J"
+        if name == "filled":
+            content["chain"][1]["order"][0] = "a\x1b[2J"
+        path = forge(content, tmp_path / "file.json")
+        assert CHECK["main"]([path]) == 1
+        said = capsys.readouterr().out
+        assert said.startswith("BROKEN: ")
+        assert "\x1b" not in said
+        assert "\nKEPT" not in said
 
 
 def test_a_page_says_what_stays_by_the_counts_and_not_what_a_file_states(files, tmp_path, capsys):

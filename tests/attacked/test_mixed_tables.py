@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from attacked.outsider import (
+    CHECK,
     columns_of,
     copies,
     distribution,
@@ -50,12 +51,15 @@ KINDS = {
     "truths": lambda rng, ill: some(rng, ["true", "false", ""], ill),
     "dates": dates,
     "ranges": lambda rng, ill: [str(n) for n in rng.integers(0, 120, PEOPLE) + 15 * ill],
+    "commas": lambda rng, ill: [f"{x:.1f}".replace(".", ",") for x in rng.normal(20, 5, PEOPLE) + 3 * ill],
+    "days first": lambda rng, ill: [".".join(day.split("-")[::-1]) for day in dates(rng, ill)],
 }
 TABLES = {
     "texts and dates": {'na,me"x': "texts", "history": "dates"},
     "whole numbers and truths": {"variant": "whole numbers", "count(*)": "truths"},
     "texts and ranges": {"select": "texts", "Größe": "ranges"},
     "numbers and texts": {"a.b": "numbers", "=x": "texts"},
+    "as people write them": {"kilos": "commas", "since": "days first"},
 }
 
 
@@ -64,9 +68,10 @@ def entry(column, code):
     label = column["labels"][code]
     if column["kind"] == "bins":
         low, high = column["edges"][code : code + 2]
-        return low if high >= OPEN else high - 1 if low <= -OPEN else (low + high) / 2
+        number = low if high >= OPEN else high - 1 if low <= -OPEN else (low + high) / 2
+        return str(number).replace(".", ",") if column.get("written") == "comma" else number
     if column["kind"] == "year":
-        return f"{label}-06-15"
+        return f"15.06.{label}" if column.get("written") == "dmy" else f"{label}-06-15"
     return said(label)
 
 
@@ -121,6 +126,7 @@ def test_tables_of_mixed_kinds_are_drawn_as_their_file_says(name, tmp_path, caps
     rows, folder = tmp_path / "open.csv", tmp_path / "folder"
     assert funnel("sanitise", table, "--protocol", path, "-o", rows, "--json") == 0
     assert funnel("publish", rows, "--protocol", path, *SAID, "-o", folder, "--json") == 0
+    assert CHECK["main"]([folder / "protocol.json"]) == 0
     capsys.readouterr()
     assert funnel("estimate", folder / "table.csv", "--protocol", folder / "protocol.json", "--json") == 0
     answers = [one for of in json.loads(capsys.readouterr().out)["tables"] for one in of["estimates"]]

@@ -104,7 +104,7 @@ def test_a_template_replaces_nothing_unless_it_is_forced_and_never_its_table(tab
     [
         (["--columns", "town,sex"], "has no column 'sex'"),
         (["--delimiter", "|"], "holds no column names"),
-        (["--encoding", "utf-16"], "not one of utf-8 and latin-1"),
+        (["--encoding", "utf-16"], "--encoding should be utf-8 or latin-1"),
     ],
 )
 def test_what_is_wrong_with_the_table_is_one_line_and_leaves_no_file(options, words, table, tmp_path, capsys):

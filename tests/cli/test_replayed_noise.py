@@ -57,6 +57,7 @@ WATCHED = ("privacyfunnel.cli.fitting", "privacyfunnel.cli.searching")
 """Where exact counts come by, and are to be gone."""
 OTHERS = (LOST, FLIPPED, ALIKE)
 MOVED = "one record differs, and no value is lost"
+ODD = "one record has a number and a text that no other has"
 AS_READ = (MOVED, FLIPPED)
 """Where no domain is declared, values are read from the table: these have the same."""
 
@@ -69,6 +70,14 @@ def domain(path, *copies):
         columns.append({"name": name, "kind": kind, "edges" if kind == "bins" else "values": values})
     path.write_text(json.dumps({"schema": "privacyfunnel-domain/1", "columns": columns}), encoding="utf-8")
     return str(path)
+
+
+def rough(path):
+    """A domain that says little: of one column a value and all others, of another ranges."""
+    text = path.with_name("domain.json").read_text(encoding="utf-8")
+    columns = json.loads(text)["columns"]
+    columns[-1] |= {"values": ["cat"], "outside": "other"}
+    path.write_text(json.dumps({"schema": "privacyfunnel-domain/1", "columns": columns}), encoding="utf-8")
 
 
 def write(path, rows):
@@ -101,7 +110,9 @@ def folder(tmp_path_factory, noise_with_seed):
     write(folder / f"{MOVED}.csv", [rows[0], ["well", "no", "b", 40, 2, 1, "no", "cat"], *rows[2:]])
     write(folder / f"{FLIPPED}.csv", [[*map(SECRETS.get, row[:2]), *row[2:]] for row in rows])
     write(folder / f"{ALIKE}.csv", [["well", "no", "b", 40, 2, 1, "no", "cat"]] * PEOPLE)
+    write(folder / f"{ODD}.csv", [[*rows[0][:3], 80.25, *rows[0][4:-1], "iguana"], *rows[1:]])
     domain(folder / "domain.json"), domain(folder / "both.json", "town now", "age now")
+    rough(folder / "rough.json")
     was = [[*row[:2], "b" if i % 7 == 0 else row[2], *row[3:]] for i, row in enumerate(rows[:-20])]
     write(folder / "was.csv", was)
     kept = ["--internal", str(folder / "kept.parquet"), "--person", "id", "-o", str(folder / "open.csv")]
@@ -350,6 +361,39 @@ def test_the_same_noisy_counts_end_in_the_same_file(folder, options, tmp_path, m
     assert file
 
 
+@pytest.mark.parametrize(("kept", "filled"), [("town", "age,pet"), ("age,pet", "town")])
+def test_a_declared_domain_is_all_that_is_told_of_values_that_are_filled(
+    folder, kept, filled, tmp_path, monkeypatch, capsys
+):
+    """Of how many digits a number has, and of a text that counts as other, nothing is in the file."""
+    asked = ["--domain", "FOLDER/rough.json", "--secret", "state", "--epsilon", "0.5", "--private", "8"]
+    options = [*asked, "--columns", kept, "--set", f"fill={filled}"]
+    code, _, _, file = check(folder, options, tmp_path, monkeypatch, capsys, (ODD,))
+    assert code == 0
+    assert file
+
+
+def released(table, options, output, capsys):
+    """How a release of a table that is called people.csv ends, for anybody: all that no row is in."""
+    (output.parent / "people.csv").write_bytes(table.read_bytes())
+    capsys.readouterr()
+    code = run(["release", str(output.parent / "people.csv"), *options, "-o", str(output), "--force", "--json"])
+    told = without_the_stewards(capsys.readouterr().out)
+    told.pop("files", None)
+    recipe = output.with_name(output.name + ".recipe.toml").read_bytes()
+    return code, told, recipe, *((output / name).read_bytes() for name in ("protocol.json", "report.html"))
+
+
+def test_the_same_noisy_counts_end_in_the_same_release(folder, tmp_path, monkeypatch, capsys):
+    asked = ["--domain", str(folder / "domain.json"), "--secret", "state", "--private", "9"]
+    options = [*asked, "--leave-out", "other,room,car"]
+    replay = Replay(monkeypatch)
+    first = released(folder / "people.csv", options, tmp_path / "folder", capsys)
+    assert first[0] == 0
+    replay.again()
+    assert released(folder / f"{ALIKE}.csv", options, tmp_path / "folder", capsys) == first
+
+
 @pytest.mark.parametrize("options", REFUSED.values(), ids=REFUSED)
 @pytest.mark.parametrize("how", [("--json",), ()], ids=["for machines", "for people"])
 def test_the_same_noisy_counts_end_in_the_same_refusal(folder, options, how, tmp_path, monkeypatch, capsys):
@@ -473,7 +517,7 @@ def out_of_reach(monkeypatch, place, watched):
         ("cli.searching.optimise_inside", WATCHED, DECLARED),
         ("cli.searching.optimise_inside", WATCHED, KEPT["columns chosen"]),
         ("cli.searching.optimise", WATCHED, CHANGED),
-        ("cli.merging.coarsened", (), LONG["ranges sought"]),
+        ("advice.merged.coarsened", (), LONG["ranges sought"]),
         ("tables.wide.fit._follows", (), WIDE),
     ],
 )

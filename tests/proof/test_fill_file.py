@@ -13,7 +13,8 @@ from privacyfunnel.distribution.column import OPEN, Column
 from privacyfunnel.errors import InvalidProtocol
 from privacyfunnel.model.columns import by_label, by_number, cells_of
 from privacyfunnel.model.fitting import fit_fill
-from privacyfunnel.proof.fill_file import OTHER_CHANCES, flaw_in_fill
+from privacyfunnel.proof.fill_file import OTHER_CHANCES, flaw_in_fill, least_noticed
+from privacyfunnel.proof.not_proven import not_proven
 from privacyfunnel.proof.table_noise import LARGER, OTHER_PEOPLE, SMALLER
 from privacyfunnel.protocols.channel import UNIT
 from privacyfunnel.protocols.file import from_text, to_text
@@ -153,3 +154,22 @@ def test_fewer_tables_than_there_are_and_counts_of_another_form_are_refused(cont
         other["chain"][1][edit][0]["counts"].append(other["chain"][1][edit][0]["counts"][0])
         with pytest.raises(InvalidProtocol, match="do not fit"):
             from_text(sealed(other))
+
+
+@pytest.mark.parametrize("times", [6, 12, 30])
+def test_noise_that_an_audit_says_to_notice_is_noticed(times):
+    claimed = 0
+    for seed in range(20):
+        fill = fitted(seed)
+        stated = with_sigma(fill, fill.noise.sigma * times)
+        if least_noticed(stated, N, KEPT) > fill.noise.sigma:
+            claimed += 1
+            assert flaw(stated) == SMALLER
+    assert claimed or times < 30
+
+
+def test_an_audit_says_below_which_size_noise_would_be_noticed(content):
+    protocol = from_text(sealed(content))
+    least = least_noticed(protocol.fill, protocol.people, {column.name: len(column) for column in protocol.columns})
+    assert 0 < least < protocol.fill.noise.sigma
+    assert f"less than σ = {least:.2g}" in not_proven(protocol)[1]

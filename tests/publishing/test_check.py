@@ -202,12 +202,13 @@ def test_every_forged_file_gets_the_verdict_of_the_package(judged, kind):
     assert differing == []
 
 
-@pytest.mark.parametrize("kind", ["channel", "by_history"])
+@pytest.mark.parametrize("kind", ["channel", "by_history", "filled"])
 def test_what_stands_beside_the_promise_is_said_not_to_be_checked(judged, kind):
     for _, text in forged_files.told_beside(kind):
         code, said = judged(text)
         assert code == 0
         assert check.BESIDE in said.out
+        assert (check.BESIDE_FILL in said.out) == (kind == "filled")
         assert not files.audited(text)
 
 

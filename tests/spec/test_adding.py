@@ -22,7 +22,7 @@ from privacyfunnel.spec import as_controls, as_flags, as_keywords, as_toml
 from privacyfunnel.spec.key import PANELS, Key, Number, Table, keys_of
 from privacyfunnel.spec.reference import schema, table
 from privacyfunnel.spec.spec import Spec
-from privacyfunnel.studio.others import ELSEWHERE, OWN, others, others_part, place, said_by
+from privacyfunnel.studio.others import TITLES, others, others_part, place, said_by
 from spec.random_specs import specs
 from spec.test_forms import FORMS
 from spec.typed import typed
@@ -69,7 +69,7 @@ def test_a_field_that_is_added_is_an_option_and_a_key_of_set():
 
 
 def test_a_field_that_is_added_has_a_control_in_the_studio():
-    page = str(others_part(True, {"colour": "town=3"}, More)), str(others_part(False, {}, More))
+    page = str(others_part("columns", {"colour": "town=3"}, More)), str(others_part("promise", {}, More))
     for part, name, label, words in (
         (page[0], "colour", "Light", "How bright a column is."),
         (page[1], "loudness", "loudness", "How loud it is."),
@@ -81,12 +81,15 @@ def test_a_field_that_is_added_has_a_control_in_the_studio():
     assert said_by(ADDED) == {"colour": as_controls.controls(ADDED)["colour"], "loudness": "11"}
 
 
-def test_every_key_has_a_control_in_the_studio_or_is_said_to_have_none():
-    there = others(Spec, True).keys() | others(Spec, False).keys()
-    files = {name for name, key in keys_of(Spec).items() if key.path}
-    assert keys_of(Spec).keys() == there | OWN | ELSEWHERE | files
-    assert not there & (OWN | ELSEWHERE)
-    assert keys_of(Spec).keys() >= OWN | ELSEWHERE
+def test_every_key_has_one_control_in_the_studio():
+    made = [name for step in TITLES for name in others(Spec, step)]
+    drawn = {name for name, key in keys_of(Spec).items() if key.drawn}
+    assert len(made) == len(set(made))
+    assert keys_of(Spec).keys() == drawn | set(made)
+    assert not drawn & set(made)
+    for step in TITLES:
+        page = str(others_part(step, {}))
+        assert all(f'id="{place(name)}"' in page for name in others(Spec, step))
 
 
 def test_a_field_that_is_added_is_in_the_reference():
@@ -134,7 +137,7 @@ def test_fit_shows_on_a_screen_what_is_asked_most():
     wanted = (
         "secret columns keep-exact leave-out promise notion epsilon known confidence private domain where time-limit"
     )
-    wanted += " recipe set json force output"
+    wanted += " delimiter encoding recipe set json force output"
     assert shown == {f"--{name}" for name in wanted.split()} | ({"--help"} & shown)
 
 

@@ -131,7 +131,7 @@ def test_a_report_says_which_options_it_cannot_repeat(folder):
     second = pf.optimise(joint, pf.LIP(0.6), objective="faithful", after=first)
     assert not_told(first) == list(NOT_TOLD)
     assert steps(first, "people.csv").to_add == (
-        "The protocol file does not record these options: --where, --set unit, --set delimiter, --set encoding, "
+        "The protocol file does not record these options: --where, --set unit, --delimiter, --encoding, "
         "--set gap, --time-limit. If you used one of them, add it."
     )
     assert spec_of(first, "people.csv").after is None

@@ -457,12 +457,14 @@ def test_how_columns_are_cut_can_be_chosen_and_mistakes_are_explained(open_studi
         page, heard = visit(address)
         page.wait_for_selector("#columns-step")
         assert page.get_by_label("a number or borders for weight").is_hidden()
+        page.get_by_role("checkbox", name="release weight").check()
+        page.get_by_role("checkbox", name="release town").check()
         page.get_by_label("how weight is cut").select_option("bins")
         page.get_by_label("how town is cut").select_option("top")
         mistakes = {
             "": "into how many ranges",
             "60, x": "are not numbers",
-            "0": "at least one bin",
+            "0": "“Ranges”.weight should be for each column a number of ranges",
             "60, 75, 90": "lie outside its bins 60…90; widen them",
         }
         for typed, words in mistakes.items():
@@ -627,7 +629,7 @@ def test_more_can_be_promised_and_what_is_shown_is_what_was_chosen(open_studio, 
         assert pf.Protocol.load(get(page, "Protocol", tmp_path)).notion.words() == levels.words()
         page.fill("#levels", "yes=much")
         page.locator("#levels").blur()
-        page.wait_for_function("() => document.querySelector('#status')?.innerText.includes('value=number')")
+        page.wait_for_function("() => document.querySelector('#status')?.innerText.includes('or one for each')")
         assert "Old result" in page.inner_text("#main")
         page.fill("#levels", "")
         page.locator("#levels").blur()

@@ -87,6 +87,8 @@ MISTAKES = {
     "a comment that is a list": ({**TOWN, "comment": ["a"]}, '"comment" must be one text'),
     "other truths": ({**ILL, "outside": "other"}, "'ill': what is true or false has no \"other\""),
     "other bins": ({**AGE, "outside": "other"}, "leave the outer borders open instead"),
+    "digits of texts": ({**TOWN, "decimals": 1}, 'only bins have "decimals", and this is text'),
+    "digits that are no number": ({**AGE, "decimals": "1"}, '"decimals" must be a whole number from 0 to 6'),
     "values of bins": ({**AGE, "values": [1]}, 'bins have "edges" and no "values"'),
     "no edges": ({"name": "age", "kind": "bins"}, 'bins need at least two "edges"'),
     "edges that fall": ({**AGE, "edges": [0, 18, 17]}, "number 3 is not above number 2"),
@@ -283,8 +285,19 @@ def test_a_declared_column_that_the_table_lacks_is_refused():
 
 @pytest.mark.parametrize("wishes", [{"bins": {"age": 3}}, {"top": {"town": 1}}, {"dates": {"age": "year"}}])
 def test_wishes_do_not_go_with_a_domain(wishes):
-    with pytest.raises(InvalidTable, match="edit the domain"):
+    with pytest.raises(
+        InvalidInput, match=f"domain cannot be combined with {next(iter(wishes))}: the domain file says"
+    ):
         pf.Joint.from_table(table(["Ash"], [3], [True]), "ill", domain=DECLARED, **wishes)
+
+
+@pytest.mark.parametrize(("said", "decimals"), [({}, 1), ({"decimals": 0}, 0), ({"decimals": 3}, 3)])
+def test_a_domain_says_how_finely_numbers_are_known(said, decimals):
+    column = {"name": "x", "kind": "bins", "edges": [None, 1.5, 20, None], **said}
+    text = json.dumps({"schema": "privacyfunnel-domain/1", "columns": [column]})
+    domain = Domain.from_text(text)
+    assert domain.decimals("x") == decimals
+    assert Domain.from_text(domain.to_text()) == domain
 
 
 def test_missing_texts_do_not_go_with_a_domain():

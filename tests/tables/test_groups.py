@@ -6,7 +6,7 @@ import pytest
 
 import privacyfunnel as pf
 from privacyfunnel.cli.app import run
-from privacyfunnel.errors import InvalidTable
+from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.report.commands import steps
 
 TOWNS = ["Ashford", "Birch", "Clayton", "Dale"]
@@ -63,20 +63,20 @@ def test_groups_go_with_a_domain(people):
         ({"village": {"a": ["b"]}}, "no column"),
         ({"town": {"": ["Ashford", "Dale"]}}, "does not mean missing"),
         ({"town": {"unknown": ["Ashford", "Dale"]}}, "does not mean missing"),
-        ({"town": {"north": "Ashford"}}, "needs a list of texts"),
-        ({"town": {"north": []}}, "needs a list of texts"),
-        ({"town": {"north": [1, 2]}}, "needs a list of texts"),
-        ({"town": {"north": None}}, "needs a list of texts"),
-        ({"town": {"north\udcff": ["Ashford"]}}, "in UTF-8"),
+        ({"town": {"north": "Ashford"}}, "groups.town.north should be for each column"),
+        ({"town": {"north": []}}, "groups.town.north should be for each column"),
+        ({"town": {"north": [1, 2]}}, "groups.town.north should be for each column"),
+        ({"town": {"north": None}}, "groups.town.north should be for each column"),
+        ({"town": {"north\udcff": ["Ashford"]}}, "groups.town should be text in UTF-8"),
         ({"town": {"north": ["Ashford", "\udcff"]}}, "in UTF-8"),
-        ({"town": {1: ["Ashford"]}}, "by their names"),
-        ({"town": [["Ashford", "Dale"]]}, "by their names"),
-        ({"town": None}, "by their names"),
-        ([["Ashford", "Dale"]], "by column"),
+        ({"town": {1: ["Ashford"]}}, "groups.town.1 should be"),
+        ({"town": [["Ashford", "Dale"]]}, "groups.town should be"),
+        ({"town": None}, "groups.town should be"),
+        ([["Ashford", "Dale"]], "groups should be for each column"),
     ],
 )
 def test_groups_that_make_no_sense_are_refused(people, groups, message):
-    with pytest.raises(InvalidTable, match=message):
+    with pytest.raises(InvalidInput, match=message):
         pf.Joint.from_table(people, "ill", ["town"], groups=groups, missing="unknown")
 
 

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from filled_people import filled, kept, people
+from privacyfunnel.tables.fill import readings_of
 from privacyfunnel.tables.own_filled import own_filled_of
 from privacyfunnel.tables.sources import open_source
 
@@ -29,7 +30,7 @@ def protocol(table, base, noise_with_seed):
 
 
 def measured(protocol, table, released):
-    return own_filled_of(protocol, open_source(table), open_source(released))
+    return own_filled_of(protocol, open_source(table), open_source(released), {})
 
 
 def test_errors_of_labels_are_those_counted_by_hand(table, base, noise_with_seed):
@@ -43,6 +44,16 @@ def test_errors_of_labels_are_those_counted_by_hand(table, base, noise_with_seed
     assert found.worst_error == pytest.approx(max(errors))
     assert found.worst_column == "job"
     assert "in filled columns are off by" in found.words()
+
+
+def test_a_table_of_numbers_as_people_write_them_is_off_as_much_as_the_same_one_as_we_write_them(protocol, table):
+    released = protocol.sanitise(table, seed=5)
+    texts = pa.array([f"{x:.2f}".replace(".", ",") for x in table["score"].to_pylist()])
+    written = table.set_column(table.schema.get_field_index("score"), "score", texts)
+    readings = readings_of(protocol, open_source(written))
+    assert readings["score"].written == "comma"
+    found = own_filled_of(protocol, open_source(written), open_source(released), readings)
+    assert found == measured(protocol, table, released)
 
 
 def test_a_table_is_not_off_from_itself(protocol, table):

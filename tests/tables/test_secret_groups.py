@@ -6,7 +6,7 @@ import pytest
 
 import privacyfunnel as pf
 from privacyfunnel.cli.app import run
-from privacyfunnel.errors import InvalidTable
+from privacyfunnel.errors import InvalidInput, InvalidTable
 
 GROUPS = {"illness": {"rare": ["gout", "lupus"]}}
 
@@ -47,10 +47,10 @@ def test_the_file_carries_the_groups_and_the_audit_of_the_table_reads_by_them(tm
 
 @pytest.mark.parametrize(
     ("groups", "says"),
-    [({"illness": {"flu": ["gout"]}}, "contradict"), ({"illness": {"rare": []}}, "list of texts")],
+    [({"illness": {"flu": ["gout"]}}, "contradict"), ({"illness": {"rare": []}}, "groups.illness.rare should be")],
 )
 def test_groups_that_make_no_sense_are_refused(groups, says):
-    with pytest.raises(InvalidTable, match=says):
+    with pytest.raises(InvalidInput, match=says):
         pf.Joint.from_table(people(200), "illness", groups=groups)
 
 

@@ -198,3 +198,10 @@ def test_chance_alone_tells_nothing_on_average():
     rng = np.random.default_rng(4)
     drawn = [told(rng.multinomial(1_000, np.full(60, 1 / 60)).reshape(2, 30).astype(float)) for _ in range(200)]
     assert abs(np.mean(drawn)) < 0.002  # 0.015 without the correction
+
+
+def test_the_secret_is_the_column_itself_and_not_its_code():
+    table = {"ward": ["A", "B"] * 100, "illness": ["flu", "none"] * 100, "illness_code": [1, 0] * 100}
+    parts = {one.column: one for one in suggest(open_source(pa.table(table)))}
+    assert parts["illness"].part == "secret"
+    assert "repeats illness" in parts["illness_code"].how

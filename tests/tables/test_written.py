@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import privacyfunnel as pf
+from filled_people import filled, people
 from privacyfunnel.cli.app import run
 from privacyfunnel.distribution import raw
 from privacyfunnel.errors import InvalidTable
@@ -110,6 +111,19 @@ def test_the_protocol_reads_tomorrows_rows_as_todays(tmp_path, capsys):
     assert run(["sanitise", str(table), "--protocol", str(protocol), "-o", str(tmp_path / "o.csv")]) == 0
     assert run(["audit", str(protocol), "--table", str(table)]) in (0, 1)
     capsys.readouterr()
+
+
+def test_numbers_are_filled_alike_however_they_are_written(noise_with_seed):
+    table = people(1_000)
+    texts = pa.array([f"{x:.2f}".replace(".", ",") for x in table["score"].to_pylist()])
+    fills = []
+    for own in (table, table.set_column(table.schema.get_field_index("score"), "score", texts)):
+        with noise_with_seed(4):
+            joint = pf.Joint.from_table(own, "ill", ["town", "score"], private=2.0, at_least=5)
+            found = filled(own, pf.optimise(joint, pf.LIP(0.5), objective="faithful", gap=0.05), names=("job",)).fill
+        fills.append({one.name: (one.decimals, one.parts.tolist(), one.counts.tolist()) for one in found.inside})
+    assert fills[0] == fills[1]
+    assert fills[0]["score"][0] == 2
 
 
 def test_a_domain_says_how_a_column_is_written(tmp_path):

@@ -1,7 +1,8 @@
 """Roles: what is to become of each column of a table: kept, filled, or left out, and why.
 
 Which of the columns that may be kept are kept is chosen privately, afterwards. That a column names people, or repeats
-the secret, is found in the table, as its values and ranges are; no figure of the table is in a reason.
+the secret, is found in the table, as its values and ranges are; no figure of the table is in a reason. With a declared
+domain, names decide: the columns that it declares are released, and nothing is looked for in the table.
 """
 
 from __future__ import annotations
@@ -13,7 +14,15 @@ from typing import Literal
 from privacyfunnel.errors import InvalidTable
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.tables.sources import Source
-from privacyfunnel.tables.suggesting import LOOKS_SECRET, TOO_FINE, TOO_MANY, Suggestion, suggest
+from privacyfunnel.tables.suggesting import (
+    LOOKS_SECRET,
+    NOT_DECLARED,
+    TOO_FINE,
+    TOO_MANY,
+    Suggestion,
+    hint_of,
+    suggest,
+)
 from privacyfunnel.tables.typed import alike
 
 Role = Literal["secret", "kept", "filled", "left out"]
@@ -44,15 +53,33 @@ class Given:
 
 
 def proposed(
-    source: Source, secrets: Sequence[str], columns: Sequence[str], leave_out: Sequence[str]
+    source: Source,
+    secrets: Sequence[str],
+    columns: Sequence[str],
+    leave_out: Sequence[str],
+    declared: Sequence[str] | None = None,
 ) -> list[Proposed]:
-    """What may become of each column; those in `columns` are kept, and those in `leave_out` left out, as asked for."""
+    """What may become of each column; those in `columns` are kept, and those in `leave_out` left out, as asked for.
+
+    `declared` are the columns of a domain, if there is one.
+    """
     source.require([*secrets, *columns, *leave_out])
-    found = [_of(one, secrets, columns, leave_out) for one in suggest(source, secret=secrets[0])]
+    looks = suggest(source, secret=secrets[0]) if declared is None else _named(source.columns, declared)
+    found = [_of(one, secrets, columns, leave_out) for one in looks]
     if not any(one.may in ("kept or filled", "filled") for one in found):
         raise InvalidTable("there is no column that could be released beside the secret")
     if not any(one.may == "kept or filled" for one in found):
         raise InvalidTable("there is no column that could be kept beside the secret; name one with --columns")
+    return found
+
+
+def _named(columns: Sequence[str], declared: Sequence[str]) -> list[Suggestion]:
+    """What the names of columns say of them, and nothing else."""
+    found = []
+    for name in columns:
+        hint = hint_of(name)
+        how = NOT_DECLARED if name not in declared else LOOKS_SECRET if hint == "secret" else ""
+        found.append(Suggestion(name, 0, 0, how, "leave out" if how else "release", hint=hint))
     return found
 
 

@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from copy import copy
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args
 
 import typer
 
@@ -18,9 +18,11 @@ from privacyfunnel.spec import as_flags
 from privacyfunnel.spec.form import Said, texts_of
 from privacyfunnel.spec.grammar import is_flag
 from privacyfunnel.spec.key import PANELS, Key, Keyed, keys_of
-from privacyfunnel.spec.of_beginnings import ChangesSpec, DomainSpec, InitSpec, PersonsSpec
 from privacyfunnel.spec.spec import Spec
 from privacyfunnel.spec.toml_file import hyphened
+
+if TYPE_CHECKING:
+    from privacyfunnel.spec.of_beginnings import ChangesSpec, DomainSpec, InitSpec, PersonsSpec
 
 RECIPE = typer.Option("--recipe", help="Take what is not said here from a recipe.", rich_help_panel=PANELS["advanced"])
 Command = Callable[..., None]

@@ -46,9 +46,10 @@ def _model_alone(protocol: Protocol) -> Audited:
 
 
 def _counts_alone(protocol: Protocol) -> Audited:
-    joint = checked_joint(protocol)
+    joint, certificate = checked_joint(protocol), certify(protocol)
     people = joint.before_gathering or joint
-    certificate = certify(protocol, people)
+    if certificate.reason:
+        return Audited(certificate, joint, joint.n_s, _kept(protocol, certificate))
     return Audited(certificate, joint, joint.n_s, *MEASURED[protocol.step.kind](protocol, joint, people, certificate))
 
 

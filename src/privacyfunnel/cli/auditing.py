@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, Any, cast
 import typer
 from rich.console import Console
 
-from privacyfunnel.cli import following, next_command, show
+from privacyfunnel.cli import next_command, show
 from privacyfunnel.cli.attack import AttackReport, attack_report, show_attack
 from privacyfunnel.cli.audited import Audited, audited_alone, audited_on
 from privacyfunnel.cli.steward import marked, marked_table
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.numeric.stopping import BROKEN
+from privacyfunnel.proof.not_proven import not_proven
 from privacyfunnel.proof.verdict import Certificate
-from privacyfunnel.protocols.everything import EXACT_COUNTS, everything, not_proven
+from privacyfunnel.protocols.everything import EXACT_COUNTS, everything
 from privacyfunnel.protocols.file import load as load_protocol
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.spec import following
 from privacyfunnel.spec.of_steps import AuditSpec
 from privacyfunnel.spec.step_rules import checked
 from privacyfunnel.tables.auditing import audited_joint

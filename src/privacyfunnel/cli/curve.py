@@ -10,7 +10,6 @@ from rich.console import Console
 from rich.table import Table
 
 from privacyfunnel.cli import show
-from privacyfunnel.cli.counting import counted as counted_of
 from privacyfunnel.cli.steward import marked, marked_table
 from privacyfunnel.errors import InvalidPromise
 from privacyfunnel.numeric.information import NATS_PER_BIT, share_kept
@@ -21,6 +20,7 @@ from privacyfunnel.protocols.protocol import Objective
 from privacyfunnel.report.curves import EPSILONS
 from privacyfunnel.report.rarest import rarest, rarest_words
 from privacyfunnel.spec import as_flags
+from privacyfunnel.spec.counted import counted as counted_of
 from privacyfunnel.spec.spec import Spec
 from privacyfunnel.tables.counting import Counted
 

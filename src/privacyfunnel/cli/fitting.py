@@ -10,19 +10,21 @@ from pathlib import Path
 from typing import Any, cast
 
 from privacyfunnel.advice.accepting import accepted
+from privacyfunnel.advice.merged import SHARE, merged_for
 from privacyfunnel.advice.merging import Coarsening
 from privacyfunnel.cli import advising, found_follow_up, knowing, merging, next_command, searching, show, steward_only
 from privacyfunnel.cli.aimed import cells_of, other_noise
-from privacyfunnel.cli.counting import counted as counted_of
-from privacyfunnel.cli.counting import safely
-from privacyfunnel.cli.filling import filled_data, whole_words, with_filled
-from privacyfunnel.cli.following import Past
+from privacyfunnel.cli.filling import filled_data, whole_words
 from privacyfunnel.cli.found import Found, data, told
 from privacyfunnel.errors import ExactFit, InvalidInput
 from privacyfunnel.protocols.file import load as load_protocol
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.spec.counted import as_fitted, safely
+from privacyfunnel.spec.counted import counted as counted_of
 from privacyfunnel.spec.counting import noise_of
 from privacyfunnel.spec.files import files_of
+from privacyfunnel.spec.filled import with_filled
+from privacyfunnel.spec.following import Past
 from privacyfunnel.spec.spec import Spec
 from privacyfunnel.tables.counting import Counted
 from privacyfunnel.tables.for_steward import ForSteward
@@ -36,7 +38,7 @@ def fit_spec(spec: Spec, table: Path, output: Path, force: bool, json: bool) -> 
     if spec.improve is not None:
         with show.working(f"reading {Path(spec.improve).name}"):
             start = load_protocol(Path(spec.improve))
-            counted = searching.as_fitted(spec, start, table)
+            counted = as_fitted(spec, start, table)
         _search(spec, _Counts(counted), start, table, output, force, json)
         return
     if spec.model:
@@ -86,8 +88,9 @@ def _chosen(spec: Spec, exact: Counted, json: bool) -> tuple[Spec, _Counts]:
             exact, spent = accepted(exact, spec.columns == "auto", spec.coarsen == "auto", noise)
     elif spec.coarsen == "search":
         promise = searching.promise_to_knowing(spec)
-        exact, coarser, spent = merging.merged_for(exact, promise, noise, spec.seconds)
-        spec = searching.with_the_rest_of(spec, merging.SHARE, coarser.left_out)
+        with show.working("looking for what to merge"):
+            exact, coarser, spent = merged_for(exact, promise, noise, spec.seconds)
+        spec = searching.with_the_rest_of(spec, SHARE, coarser.left_out)
     else:
         advise = partial(advising.advice_for, asked=searching.for_advice(spec), private=noise is not None)
     _say(exact, json)
@@ -140,7 +143,7 @@ def _search(
     if not json:
         knowing.say(costs)
     found = searching.search(spec, counts.used, start)
-    whole = with_filled(spec, found.protocol, table)
+    whole = _whole(spec, found.protocol, table)
     finer = merging.level_for_finer(counts.coarser, found.protocol)
     with warnings.catch_warnings():  # what it says is told below
         warnings.simplefilter("ignore", ExactFit)
@@ -163,6 +166,13 @@ def _search(
     if whole.fill is not None:
         show.console().print(f"{whole.fill.words()} {whole_words(whole)}", markup=False)
     next_command.say(then)
+
+
+def _whole(spec: Spec, protocol: Protocol, table: Path) -> Protocol:
+    if spec.fill is None:
+        return protocol
+    with show.working("fitting the model of the filled columns"):
+        return with_filled(spec, protocol, table)
 
 
 def _tell(found: Found, finer: float | None, output: Path) -> None:

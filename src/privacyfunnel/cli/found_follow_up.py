@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from privacyfunnel.cli import next_command, show
-from privacyfunnel.cli.following import Past
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import ExactFit
 from privacyfunnel.estimates.expected import expected_errors
@@ -20,6 +19,7 @@ from privacyfunnel.proof.verdict import Certificate
 from privacyfunnel.protocols.everything import everything
 from privacyfunnel.protocols.file import digest_of
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.spec.following import Past
 from privacyfunnel.tables.counting import Counted
 
 

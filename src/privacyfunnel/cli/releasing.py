@@ -21,7 +21,7 @@ from privacyfunnel.advice.roles import Given, Proposed, given, proposed
 from privacyfunnel.cli import next_command, show
 from privacyfunnel.cli.fitting import fit_spec
 from privacyfunnel.errors import InvalidInput
-from privacyfunnel.promises.notion import factor
+from privacyfunnel.promises.notion import Notion, factor
 from privacyfunnel.proof.certificate import certify
 from privacyfunnel.proof.public import published_joint
 from privacyfunnel.protocols.file import load as load_protocol
@@ -32,10 +32,14 @@ from privacyfunnel.publishing.details import details_of
 from privacyfunnel.publishing.publish import Publication, publish
 from privacyfunnel.recipes.recipe import Recipe
 from privacyfunnel.recipes.to_toml import to_text as recipe_text
+from privacyfunnel.spec import as_flags, as_keywords
 from privacyfunnel.spec.files import seen_from
 from privacyfunnel.spec.of_promise import USUAL_LEVEL
+from privacyfunnel.spec.of_protocol import asked_by
 from privacyfunnel.spec.of_table import REST
 from privacyfunnel.spec.spec import Spec
+from privacyfunnel.tables.domain import Domain, opened
+from privacyfunnel.tables.fill import readings_of
 from privacyfunnel.tables.for_steward import ForSteward
 from privacyfunnel.tables.never import named_last
 from privacyfunnel.tables.own_filled import own_filled_of
@@ -43,7 +47,7 @@ from privacyfunnel.tables.private_counts import USUAL_EPSILON
 from privacyfunnel.tables.published_folder import PACKAGE
 from privacyfunnel.tables.release import sanitise
 from privacyfunnel.tables.release_note import Release
-from privacyfunnel.tables.sources import open_source
+from privacyfunnel.tables.sources import Source, open_source
 from privacyfunnel.tables.whole_folder import check_folder
 from privacyfunnel.tables.writing import check_output, whole_file
 
@@ -78,7 +82,8 @@ def release(
     output: str | Path,
     *,
     secret: str | Sequence[str],
-    epsilon: float = USUAL_LEVEL,
+    promise: Notion | None = None,
+    epsilon: float | None = None,
     columns: Sequence[str] | None = None,
     leave_out: Sequence[str] | None = None,
     private: float = USUAL_EPSILON,
@@ -88,16 +93,23 @@ def release(
 ) -> Released:
     """Release a whole table without giving away its secret: from a file to a folder that may be published.
 
-    It is what `funnel release` does, for the promise LIP(epsilon) and ε₀ = `private` in all. `columns` are kept, if
-    they are named, those in `leave_out` are not released, and all others that can be are filled from a private model.
-    No row that is released fulfils the condition `never`.
+    It is what `funnel release` does, for the `promise`, or LIP(epsilon), and ε₀ = `private` in all. `columns` are
+    kept, if they are named, those in `leave_out` are not released, and all others that can be are filled from a
+    private model. No row that is released fulfils the condition `never`.
     """
-    names = (secret,) if isinstance(secret, str) else tuple(secret)
-    said: dict[str, Any] = {"secret": (names,), "epsilon": float(epsilon), "private": float(private), "fill": (REST,)}
-    said |= {"columns": tuple(columns)} if columns is not None else {}
-    said |= {"leave_out": tuple(leave_out)} if leave_out else {}
-    said |= {"never": never} if never is not None else {}
-    spec = Spec(**said, table=str(table))
+    said: dict[str, Any] = {"secret": [[secret] if isinstance(secret, str) else list(secret)]}
+    if promise is None:
+        said |= {"epsilon": USUAL_LEVEL if epsilon is None else epsilon}
+    elif epsilon is not None:
+        raise InvalidInput("promise= says an ε already, so leave out epsilon=")
+    else:
+        asked = asked_by(promise, said["secret"][0])
+        if asked is None:
+            raise InvalidInput(f"a file cannot say the promise {promise!r}; name one with an ε, such as pf.LIP(0.5)")
+        said |= asked
+    said |= {"columns": columns, "leave_out": leave_out or None, "private": private, "fill": [REST]}
+    said |= {"never": never}
+    spec = as_keywords.said(Spec, table=str(table), **said).spec()
     return _released(spec, Path(table), Path(output), None if details is None else Path(details), force, lambda _: None)
 
 
@@ -121,7 +133,9 @@ def _released(
     told = details_of(details, _given(details, table), health=False, today=date.today())
     with show.working("looking at the columns"):
         source = open_source(table, **spec.layout, secrets=spec.secret_columns)
-        found = proposed(source, spec.secret_columns, spec.named or (), spec.leave_out or ())
+        domain = opened(None if spec.domain is None else Path(spec.domain))
+        declared = None if domain is None else domain.names
+        found = proposed(source, spec.secret_columns, spec.named or (), spec.leave_out or (), declared)
         found = [_obeying(one, spec) for one in found]
     asked = _whole(spec, found)
     with TemporaryDirectory() as place:
@@ -135,10 +149,15 @@ def _released(
         with show.working("proving the promise, and writing the folder"):
             publication = publish(protocol, drawn, output, told, rows="fitted", force=force)
         with show.working("comparing with your own table"):
-            off = ForSteward(source).told(lambda own: own_filled_of(protocol, own, open_source(drawn)))
+            off = ForSteward(source).told(lambda own: _off(asked, protocol, own, drawn, domain))
     with whole_file(recipe, force=True) as file:
         file.write(_recipe(asked, table, recipe, output).encode())
     return Released(protocol, roles, drawn_rows, publication, fitted, recipe, off)
+
+
+def _off(spec: Spec, protocol: Protocol, table: Source, drawn: Path, domain: Domain | None) -> OwnFilled | None:
+    """How far shares of filled columns are off."""
+    return own_filled_of(protocol, table, open_source(drawn), readings_of(protocol, table, spec.missing or (), domain))
 
 
 def _layout(spec: Spec) -> dict[str, Any]:
@@ -163,7 +182,7 @@ def _whole(spec: Spec, found: Sequence[Proposed]) -> Spec:
             said["coarsen"] = "auto"
     if not spec.promised:
         said["epsilon"] = USUAL_LEVEL
-    return Spec(**{name: value for name, value in said.items() if value is not None})
+    return as_flags.again(Spec, {name: value for name, value in said.items() if value is not None})
 
 
 def _obeying(one: Proposed, spec: Spec) -> Proposed:

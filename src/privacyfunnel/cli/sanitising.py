@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from privacyfunnel.cli import following, next_command, remembering, show
+from privacyfunnel.cli import next_command, remembering, show
 from privacyfunnel.cli.cluster import on_cluster
 from privacyfunnel.cli.steward import marked
 from privacyfunnel.errors import InvalidInput
@@ -15,6 +15,7 @@ from privacyfunnel.protocols.emptied import Emptied, emptied
 from privacyfunnel.protocols.file import load as load_protocol
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.protocols.step import Kind
+from privacyfunnel.spec import following
 from privacyfunnel.spec.files import files_of
 from privacyfunnel.spec.of_steps import SanitiseSpec
 from privacyfunnel.spec.step_rules import checked

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, cast
 
 from privacyfunnel.advice.advise import Asked
 from privacyfunnel.cli import found_follow_up, show
-from privacyfunnel.cli.following import Past
 from privacyfunnel.cli.found import Found
 from privacyfunnel.estimates.error_wish import ErrorWish, epsilon_for_errors
 from privacyfunnel.optimiser.aiming import optimise_inside
@@ -18,14 +16,11 @@ from privacyfunnel.optimiser.optimise import optimise
 from privacyfunnel.optimiser.program.state import noticing_stops
 from privacyfunnel.optimiser.smallest_epsilon import Wish, epsilon_for
 from privacyfunnel.promises.notion import Notion
-from privacyfunnel.proof.public import published_joint
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.spec.counting import kept_by, threshold_of
+from privacyfunnel.spec.following import Past
 from privacyfunnel.spec.spec import Spec
-from privacyfunnel.tables.auditing import audited_joint
 from privacyfunnel.tables.counting import Counted
-from privacyfunnel.tables.fitting import FittedColumn
-from privacyfunnel.tables.frequency_threshold import of_noisy
 
 
 def search(spec: Spec, counted: Counted, start: Protocol | None) -> Found:
@@ -72,16 +67,6 @@ def follow(spec: Spec, counted: Counted, past: Past) -> found_follow_up.FoundFol
     ending = show.Ending(time.monotonic() - begun, stopped.is_set())
     with show.working("measuring what was found"):
         return found_follow_up.FoundFollowUp.of(counted, protocol, past, ending)
-
-
-def as_fitted(spec: Spec, protocol: Protocol, table: Path) -> Counted:
-    """The counts that a protocol was fitted on: its own, if it is private; else those of the table."""
-    fitted = tuple(FittedColumn(column, "as in the protocol") for column in protocol.columns)
-    if protocol.noise is not None:
-        joint = published_joint(protocol)
-        return Counted(joint, (), fitted, (), threshold=of_noisy(joint))
-    joint = audited_joint(protocol, table, **spec.layout)
-    return Counted(joint, (), fitted, ()).safely(None, at_least=protocol.at_least, insist=True)
 
 
 def for_advice(spec: Spec) -> Asked:

@@ -9,6 +9,7 @@ from pathlib import Path
 from privacyfunnel.cli import show
 from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.recipes.recipe import Recipe, load
+from privacyfunnel.spec.files import seen_from
 from privacyfunnel.studio.reopening import Start, start_of
 from privacyfunnel.studio.serve import serve
 
@@ -65,6 +66,6 @@ def open_studio(
 def _start(path: Path, recipe: Recipe) -> Start:
     """What is chosen from the start."""
     try:
-        return start_of(recipe)
+        return start_of(recipe.model_copy(update={"fit": seen_from(recipe.fit, path.absolute().parent)}))
     except InvalidInput as trouble:
         raise InvalidInput(f"{path}: {trouble}") from None

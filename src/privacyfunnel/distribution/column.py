@@ -195,6 +195,12 @@ class Column(Reading):
         return np.asarray(np.array([*own, UNSEEN], dtype=np.int64)[places])
 
     @cached_property
+    def written_by_us(self) -> Column:
+        """The same column where its values are written as we write them, and where only empty texts are missing."""
+        content = self.reading().model_dump() | {"written": "", "missing": ()}
+        return Column(**content, labels=self.labels, other=self.other)
+
+    @cached_property
     def released_values(self) -> pa.Array:
         """The labels, without the missing one, as released tables hold them."""
         import pyarrow as pa

@@ -135,6 +135,9 @@ class Joint(Probabilities, Shown):
         at_least: int = 0,
         insist: bool = False,
         domain: Domain | str | Path | None = None,
+        where: str | None = None,
+        delimiter: str | None = None,
+        encoding: str | None = None,
     ) -> Joint:
         """Count a table: a path (CSV, CSV.GZ, Parquet, JSON lines), a DataFrame (pandas, polars …), or anything else
         that speaks the Arrow C stream, such as relations of DuckDB and tables of ibis.
@@ -146,19 +149,22 @@ class Joint(Probabilities, Shown):
         texts of a column as one value ({"town": {"north": ["Ashford", "Birch"]}}), `missing` lists texts that mean
         "missing" beside empty ones. With a
         `domain`, or the path of its file, no value or border is taken from the table: columns have
-        the values that are declared, and by default the attributes are the declared columns.
+        the values that are declared, and by default the attributes are the declared columns. `where` takes only rows
+        that meet a condition in SQL; `delimiter` and `encoding` say how a CSV is written. These are the keys of a
+        recipe, and what cannot be combined is refused as there.
 
         Counts are exact, and protocols fitted on them are not for publication, unless `private` gives an ε₀: then every
         cell gets discrete Laplace noise of scale 2/ε₀ before anything is computed from it (`joint.noise`). `at_least`
         reads combinations of values that fewer people have as the nearest other one; if that concerns more than 5% of
         the people, they are refused unless you `insist`.
         """
-        from privacyfunnel.tables.counting import count_table
-        from privacyfunnel.tables.fitting import Wishes
+        from privacyfunnel.spec.counted import joint_of
 
-        wishes = Wishes(bins or {}, top or {}, dates or {}, missing, groups or {}, written=written or {})
-        counted = count_table(table, secret, attributes, wishes=wishes, domain=domain)
-        return counted.safely(private, delta=delta, at_least=at_least, insist=insist).joint
+        return joint_of(
+            table, secret=secret, columns=attributes, bins=bins, top=top, dates=dates, written=written, group=groups,
+            missing=missing, private=private, delta=delta, at_least=at_least, insist=insist, domain=domain,
+            where=where, delimiter=delimiter, encoding=encoding,
+        )  # fmt: skip
 
     @classmethod
     def from_spark(
@@ -180,12 +186,14 @@ class Joint(Probabilities, Shown):
         domain: Domain | str | Path | None = None,
     ) -> Joint:
         """As `from_table`, for a Spark DataFrame on its cluster: only different values and counts go to the driver."""
-        from privacyfunnel.tables.fitting import Wishes
+        from privacyfunnel.spec.counted import joint_of
         from privacyfunnel.tables.spark.source import count_spark
 
-        wishes = Wishes(bins or {}, top or {}, dates or {}, missing, groups or {}, written=written or {})
-        counted = count_spark(frame, secret, attributes, wishes=wishes, domain=domain)
-        return counted.safely(private, delta=delta, at_least=at_least, insist=insist).joint
+        return joint_of(
+            frame, count_spark, secret=secret, columns=attributes, bins=bins, top=top, dates=dates, written=written,
+            group=groups, missing=missing, private=private, delta=delta, at_least=at_least, insist=insist,
+            domain=domain,
+        )  # fmt: skip
 
     @classmethod
     def from_model(

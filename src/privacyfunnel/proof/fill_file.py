@@ -26,6 +26,8 @@ from privacyfunnel.typing import Integers, Vector
 
 OF_WEIGHT = 1e-6
 """By which part a probability may differ from what follows from the counts: processors round otherwise."""
+MISSED = 1e-3
+"""How often noise that is said to be noticed may be missed."""
 OTHER_CHANCES = "what is drawn for filled columns does not follow from their noisy tables"
 
 
@@ -35,6 +37,8 @@ class _Sum(NamedTuple):
     squares: float
     freedom: int
     cells: int
+    most: float = 1.0
+    """Noise of the stated σ makes it this many times as large as χ² at most, if nothing but noise is in it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,11 +88,16 @@ def flaw_in_fill(fill: Fill, people: int, kept: Mapping[str, int]) -> str | None
 
 def _flaw_in_noise(fill: Fill, people: int, sizes: Mapping[str, int]) -> str | None:
     variance = fill.noise.sigma**2
-    tables = [_Table.of(one, sizes) for one in fill.filled]
-    cells = {one.name: one.counts.astype(np.float64) for one in fill.inside}
-    codes = {one.name: one.codes(sizes[one.name]) for one in fill.inside}
+    tables, cells, codes = _told_in(fill, sizes)
     flaw = _too_large(tables, cells, codes, people, variance)
     return flaw or _too_small(tables, cells, codes, people, variance)
+
+
+def _told_in(fill: Fill, sizes: Mapping[str, int]) -> tuple[list[_Table], dict[str, Vector], dict[str, Integers]]:
+    """The tables of filled columns; and the counts of cells of every column, with the value that each belongs to."""
+    tables = [_Table.of(one, sizes) for one in fill.filled]
+    cells = {one.name: one.counts.astype(np.float64) for one in fill.inside}
+    return tables, cells, {one.name: one.codes(sizes[one.name]) for one in fill.inside}
 
 
 def _too_large(
@@ -122,6 +131,44 @@ def _too_large(
 def _too_small(
     tables: list[_Table], cells: dict[str, Vector], codes: dict[str, Integers], people: int, variance: float
 ) -> str | None:
+    alone, beyond = _sums(tables, cells, codes, people)
+    small = any(
+        less_than_noise(
+            one.squares / variance,
+            one.freedom,
+            2 * one.freedom,
+            one.cells / (4 * variance),
+            LUCK / (len(alone) + len(beyond)),
+        )
+        for one in (*alone, *beyond)
+    )
+    return SMALLER if small else None
+
+
+def least_noticed(fill: Fill, people: int, kept: Mapping[str, int]) -> float:
+    """The σ below which noise that was really added is found to be less than is stated, but for one time in 1,000.
+
+    With noise of τ instead of σ, a sum of f directions that hold nothing but noise is at most `most`·τ²·χ²_f.
+    """
+    from scipy.special import gammaincinv
+
+    sizes = {**kept, **{one.name: one.size for one in fill.filled}}
+    alone, beyond = _sums(*_told_in(fill, sizes), people)
+    sigma, found = fill.noise.sigma, 0.0
+    for one in alone:
+        if one.freedom > 0:
+            low, high = (
+                2 * float(gammaincinv(one.freedom / 2, p)) for p in (LUCK / (len(alone) + len(beyond)), 1 - MISSED)
+            )
+            room = math.sqrt(low) - math.sqrt(one.cells) / (2 * sigma)
+            found = max(found, sigma * room / math.sqrt(one.most * high))
+    return found
+
+
+def _sums(
+    tables: list[_Table], cells: dict[str, Vector], codes: dict[str, Integers], people: int
+) -> tuple[list[_Sum], list[_Sum]]:
+    """Sums of squares that nothing but noise is in, and others."""
     every = [*(table.counts for table in tables), *cells.values()]
     everything = sum(counts.size for counts in every)
     totals = math.fsum((float(counts.sum()) - people) ** 2 / counts.size for counts in every)
@@ -136,23 +183,23 @@ def _too_small(
             middle = np.sum([w * values for values, w in own], axis=0) / math.fsum(w for _, w in own)
             freedom = (len(own) - 1) * (size - 1)
         squares = math.fsum(w * float(((values - middle) ** 2).sum()) for values, w in own)
-        sums.append(_Sum(squares, freedom, sum(table.counts.size for table in told)))
+        together = float(np.bincount(codes[name]).max()) if name in cells else 0.0
+        most = 1 + together * math.fsum(w for _, w in own)
+        sums.append(_Sum(squares, freedom, sum(table.counts.size for table in told), most))
     beyond = [table.beyond() for table in tables]
     beyond += [_Sum(float((_centred(own) ** 2).sum()), len(own) - 1, len(own)) for own in cells.values()]
-    shared = _Sum(math.fsum(one.squares for one in sums), sum(one.freedom for one in sums), everything)
+    shared = _Sum(
+        math.fsum(one.squares for one in sums),
+        sum(one.freedom for one in sums),
+        everything,
+        max(one.most for one in sums),
+    )
     whole = _Sum(
         shared.squares + math.fsum(one.squares for one in beyond),
         shared.freedom + sum(one.freedom for one in beyond),
         everything,
     )
-    sums += [shared, whole, *beyond]
-    small = any(
-        less_than_noise(
-            one.squares / variance, one.freedom, 2 * one.freedom, one.cells / (4 * variance), LUCK / len(sums)
-        )
-        for one in sums
-    )
-    return SMALLER if small else None
+    return [*sums, shared], [whole, *beyond]
 
 
 def _summed(codes: Integers, counts: Vector) -> Vector:

@@ -200,15 +200,6 @@ NOT_BOUNDED = (
     "For other expectations no factor is proven: somebody who knows everybody else's record, and expects this person "
     "to be like them, may learn more from a row."
 )
-_STEWARDS_WORD = (
-    "Not proven: that noise of the stated size was added to the counts, and that everything else in the file was made "
-    "of these noisy counts alone. That is the publisher's word; no file can show it."
-)
-_OF_FILLED = (
-    "Not proven, either: that noise of σ = {sigma:.4g} was added to the tables of {of}, and what choosing these tables "
-    "spent of their part of ε₀ ({epsilon:g}). That is the publisher's word, too. The audit checks that these tables "
-    "differ from each other as such noise makes them."
-)
 NOT_DECLARED = (
     "The lists of values and the ranges were read from the table and are not protected: a value that only one person "
     "has is visible."
@@ -259,14 +250,3 @@ def uncovered_words(noise: Noise | None, secrets: Sequence[Hashable]) -> str:
     rare = [secrets[s] for s in noise.faint.tolist()]
     names = [f"{one:g}" if isinstance(one, float) else str(one) for one in rare]
     return f"For you alone: too rare to show through the noise: {', '.join(names)}."
-
-
-def not_proven(protocol: Protocol) -> list[str]:
-    """What an audit takes on trust."""
-    if not protocol.private:
-        return []
-    fill = protocol.fill
-    if fill is None:
-        return [_STEWARDS_WORD]
-    of = ", ".join([*fill.names, *fill.numbers])
-    return [_STEWARDS_WORD, _OF_FILLED.format(of=of, sigma=fill.noise.sigma, epsilon=fill.noise.epsilon)]

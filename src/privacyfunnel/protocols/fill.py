@@ -288,7 +288,7 @@ def _check_values(own: Inside, column: Column) -> None:
             texts = [own.column.labels[i] for i in numbers.tolist()]
         else:
             texts = np.datetime_as_string(numbers.astype("datetime64[D]")).tolist()
-        if column.encode(pa.array(texts, pa.string())).tolist() != own.parts[:, CODE].tolist():
+        if column.written_by_us.encode(pa.array(texts, pa.string())).tolist() != own.parts[:, CODE].tolist():
             raise InvalidProtocol("a value would be written that is not in the group that is kept")
 
 

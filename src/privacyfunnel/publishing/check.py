@@ -30,7 +30,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import cache, reduce
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 from operator import add
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -45,6 +45,7 @@ THOUSANDTH, LUCK, OUTWARDS = 1e-3, 1e-15, 1e-9
 """The least ε₀ and the largest δ₀ that noise may have; how unlikely noise may be; and what floats may be off."""
 LEFT = "NOT DECIDED, no flaw found; left to funnel audit"
 BESIDE = "not here  the guarantee in words, and figures of what is kept: funnel audit holds them against the rest"
+BESIDE_FILL = "not here  that such noise has this ε₀, and that they are drawn as these tables say: funnel audit does it"
 ORDERED = ("bins", "integer", "number", "year", "month", "day")
 KINDS = {"lip": "rise fall", "srlip": "rise fall", "alip": "rise fall", "perfect": "rise fall", "pml": "rise"}
 KINDS |= {"ldp": "apart", "srldp": "apart"}
@@ -56,7 +57,10 @@ FILE = (
     " entropy_nats likeness precision aim noise chain before digest"
 )
 NOISE = "of epsilon delta people declared choosing attributes combinations counts"
-COLUMN = "name kind edges missing labels other groups"
+WRITTEN = ("", "point", "comma", "dmy", "mdy", "ymd", "hours")
+FILL_NOISE, FILLED = "epsilon choosing delta sigma tables", "name parents weights counts"
+INSIDE = "name grid decimals column parts counts ends"
+COLUMN = "name kind edges missing about written labels other groups"
 STEPS = {
     "channel": "step columns values outputs channel labels marginal draw nearest variants exact",
     "by_history": "step columns values nearest histories inputs channel marginal",
@@ -451,8 +455,7 @@ def draws_of(step: dict[str, Any], before: list[int]) -> tuple[int, dict[Numbers
     columns, values, first = step["columns"], [tuple(x) for x in step["values"]], step["step"] == "channel"
     sizes, names = [len(column["labels"]) for column in columns], [column["name"] for column in columns]
     for one in columns:
-        need({*one} <= {*COLUMN.split()} and one["kind"] in (*ORDERED, "text", "boolean"), "a column that is none")
-        need(len({*one["labels"]}) == len(one["labels"]), "a label is there twice")
+        check_column(one)
     need(all(all_in(x, sizes) for x in values) and len({*values}) == len(values) > 0, "values that are none, or twice")
     need(len({*names}) == len(names) and step["nearest"] in (True, False), "a column is there twice")
     outputs = whole([step["outputs"]], 1, math.inf, "outputs")[0] if first else len(values)
@@ -480,6 +483,28 @@ def draws_of(step: dict[str, Any], before: list[int]) -> tuple[int, dict[Numbers
         need(same and {*step["exact"]} <= {*names}, "a column that is said to stay exact does not")
         need(step["draw"] is None or (not stay and sum(parts_of_unit(step["draw"], outputs, "draw")) > 0), "draw")
     return outputs, found
+
+
+def check_column(one: dict[str, Any]) -> None:
+    """A column must say without a doubt as what its entries are read."""
+    labels, kind, edges, texts = one["labels"], one["kind"], one["edges"], [*one["missing"], one.get("about", "")]
+    need({*one} <= {*COLUMN.split()} and kind in (*ORDERED, "text", "boolean"), "a column that is none")
+    need(len({*labels}) == len(labels) > 0, "a label is there twice")
+    own = [label for label in labels if label is not None and not (one["other"] and label == "other")]
+    types = {"boolean": (bool,), "integer": (int,), "number": (int, float)}.get(kind, (str,))
+    need(all(type(label) in types for label in own), "a label is not of its column's kind")
+    need(one["other"] in (True, False) and (not one["other"] or "other" in labels), "a column of others without them")
+    need(all(type(text) is str and len(text) <= 1000 for text in texts), "a column is read in a way that is none")
+    need(one.get("written", "") in WRITTEN, "a column is written in a way that is none")
+    rise = all(low < high for low, high in pairwise(edges))
+    ends = [edge for edge in edges if type(edge) in (int, float)] == edges and len(edges) == len(own) + 1
+    need(kind != "bins" or (rise and ends and labels[: len(own)] == own), "ranges that are none")
+    groups = one.get("groups", [])
+    need(all({*group} == {"label", "values"} for group in groups), "groups of values that are none")
+    names, members = [group["label"] for group in groups], [text for group in groups for text in group["values"]]
+    apart = len({*names, *members}) == len(names) + len(members) and not {*members} & {*labels, *one["missing"], ""}
+    alone = not {*names} & {*one["missing"], ""} and {*names} <= {*own} and (kind == "text" or not groups)
+    need(apart and alone and all(group["values"] for group in groups), "groups of values that are none")
 
 
 def reader(values: list[Numbers], columns: list[Any], near: bool, exact: list[str]) -> Callable[[Numbers], int]:
@@ -583,12 +608,55 @@ def releases(file: dict[str, Any]) -> list[dict[str, Any]]:
     need(fits, "entries that no protocol has")
     need((before is None) == (step["step"] != "by_history"), "the steps do not fit together")
     need(file["secret"] == " and ".join(read) or not read, "the secret that is named is not the one that is read")
-    released = {column["name"] for column in step["columns"]} | {one["name"] for s in chain[1:] for one in s["filled"]}
+    for fill in chain[1:]:
+        check_fill(fill, {column["name"]: len(column["labels"]) for column in step["columns"]}, file)
+    released = {column["name"] for column in step["columns"]} | {name for s in chain[1:] for name in s["order"]}
     need(file["noise"] is None or not released & {*read}, "the secret itself is released")
     if before is None:
         return [file]
     need(all(one in file["secret_readings"] for one in before["secret_readings"]), "releases about other secrets")
     return [*releases(before), file]
+
+
+def check_fill(fill: dict[str, Any], sizes: dict[str, int], file: dict[str, Any]) -> None:
+    """Filled columns must be drawn from what is released of the row, and from nothing else; sizes are of kept ones."""
+    noise, filled, inside = fill["noise"], fill["filled"], {one["name"]: one for one in fill["inside"]}
+    names, sizes = [*sizes, *(one["name"] for one in filled)], dict(sizes)
+    need(len({*names}) == len(names) and sorted(fill["order"]) == sorted(names), "columns filled twice, or not told")
+    own = {*noise} == {*FILL_NOISE.split()} and {"private counts"} == {file["fitted"]} and file["before"] is None
+    own = own and noise["tables"] == len(filled) + len(inside)
+    need(own, "the noise of filled columns is not that of their tables")
+    epsilon, choosing, delta, sigma = (number(noise[name]) for name in FILL_NOISE.split()[:4])
+    need(epsilon > 0 and epsilon >= choosing and 0 < delta < 1 <= sigma, "there is no such noise")
+    for one in filled:
+        need({*one} == {*FILLED.split()}, "entries that no filled column has")
+        known = all(name in sizes for name in one["parents"]) and len({*one["parents"]}) == len(one["parents"])
+        need(known, "a column is filled given another that is not drawn before")
+        rows, size = one["weights"], len(one["weights"][0])
+        need(len(rows) == math.prod(sizes[name] for name in one["parents"]), "a filled column does not fit its parents")
+        need(len(one["counts"]) == len(rows), "the noisy counts of a filled column do not fit")
+        for row, counts in zip(rows, one["counts"], strict=True):
+            parts_of_unit(row, size, "a filled column")
+            need(
+                len(whole(counts, -(2**53), 2**53, "noisy counts")) == size, "the counts of a filled column do not fit"
+            )
+        sizes[one["name"]] = size
+    need(len(inside) == len(fill["inside"]) and not {*inside} - {*names}, "values of columns that are none")
+    need({*inside} >= {one["name"] for one in filled}, "it is not said how a filled column is written")
+    for one in fill["inside"]:
+        own = {*one} == {*INSIDE.split()} and (one["column"] or one)["name"] == one["name"]
+        need(own, "entries that the values of no column have")
+        each = [0] * sizes[one["name"]]
+        for code, first, last, weight in (whole(part, -(2**62), 2**62, "parts") for part in one["parts"]):
+            need(0 <= code < len(each) and first <= last and weight >= 0, "a part of a value is none")
+            each[code] += weight
+        need({*each} <= {0, UNIT}, "the parts of a value do not add up")
+        counts, ends = whole(one["counts"], -(2**53), 2**53, "noisy counts"), whole(one["ends"], 0, 2**53, "ends")
+        least = len(one["parts"])
+        need(
+            least <= len(counts) <= least + 1 and len(ends) == 2 and sum(ends) <= least,
+            "the counts of parts do not fit",
+        )
 
 
 # ---- the verdict
@@ -622,7 +690,8 @@ def check(file: dict[str, Any], lines: list[str]) -> None:
         told, more = ", ".join(one["name"] for one in fill["filled"]), f"{fill['noise']['epsilon']:g}"
         lines += [f"filled    {told}: drawn from what is released, so they tell no more; ε₀ = {more} more"]
         lines += [
-            f"          noise of σ = {fill['noise']['sigma']:.4g} on their tables: not proven, the publisher's word"
+            f"          noise of σ = {fill['noise']['sigma']:.4g} on their tables: not proven, the publisher's word",
+            BESIDE_FILL,
         ]
         lines += [f"never     {fill['never']['words']}: no row, by how columns are filled"] if fill["never"] else []
     kept = True
@@ -639,6 +708,11 @@ def check(file: dict[str, Any], lines: list[str]) -> None:
         raise Stop(LEFT, "whether it holds for all people whom these counts leave possible, not for these counts only")
 
 
+def shown(line: str) -> str:
+    """A line with the names of a file in it, which must not reach a terminal as they stand."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
+
+
 def main(arguments: list[str]) -> int:
     """Print the verdict, what was checked, and the level."""
     lines: list[str] = []
@@ -649,7 +723,9 @@ def main(arguments: list[str]) -> int:
         verdict, why = stop.args
     except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError):
         verdict, why = "BROKEN", "the file is not written as a protocol is"
-    print(f"{verdict}: {why}.", *lines, sep="\n", file=sys.stderr if verdict == "UNREADABLE" else sys.stdout)
+    print(
+        f"{verdict}: {why}.", *map(shown, lines), sep="\n", file=sys.stderr if verdict == "UNREADABLE" else sys.stdout
+    )
     return {"KEPT": 0, "UNREADABLE": 2}.get(verdict, 1)
 
 

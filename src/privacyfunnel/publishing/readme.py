@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 
 from privacyfunnel.distribution.column import EXACT
-from privacyfunnel.protocols.everything import not_proven
+from privacyfunnel.proof.not_proven import not_proven
 from privacyfunnel.protocols.step import Kind
 from privacyfunnel.publishing.croissant import cite_as
 from privacyfunnel.publishing.described import CHECK, PARQUET, PROTOCOL, R_FILE, REPORT, TABLE, Described, Field

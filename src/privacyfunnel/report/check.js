@@ -13,7 +13,10 @@
   const FILE = "schema guarantee promise fitted people at_least secret secret_readings objective how utility_nats "
     + "upper_bound_nats entropy_nats likeness precision aim noise chain before digest";
   const NOISE = "of epsilon delta people declared choosing attributes combinations counts";
-  const COLUMN = "name kind edges missing labels other groups";
+  const COLUMN = "name kind edges missing about written labels other groups";
+  const WRITTEN = ["", "point", "comma", "dmy", "mdy", "ymd", "hours"];
+  const FILL_NOISE = "epsilon delta choosing sigma tables", FILLED = "name parents weights counts";
+  const INSIDE = "name grid decimals column parts counts ends";
   const PROMISES = {
     lip: "epsilon", pml: "epsilon", ldp: "epsilon", srlip: "epsilon known", srldp: "epsilon known", alip: "lower upper", perfect: "",
     belief: "most places share", promises: "each sizes", ordered: "promise per_value unordered",
@@ -131,6 +134,66 @@
     return H.map((x) => (x >>> 0).toString(16).padStart(8, "0")).join("");
   }
 
+  function checkColumn(one) {  // a column must say without a doubt as what its entries are read
+    const {labels, kind, edges, missing, other} = one, groups = one.groups ?? [], texts = (some) => some.every((x) => typeof x === "string");
+    need(within(one, COLUMN) && [...ORDERED, "text", "boolean"].includes(kind), "a column that is none");
+    const label = (own) => (typeof own === "string" ? own : String(Number(own?.value ?? own ?? NaN)));
+    need(labels.length > 0 && different(labels.map((own) => [own === null, typeof own === "string", label(own)])), "a label is there twice");
+    const own = labels.filter((x) => x !== null && !(other && x === "other")), isInteger = (x) => typeof x === "bigint";
+    const isNumber = (x) => isInteger(x) || typeof x?.value === "number";
+    const fits = {boolean: (x) => typeof x === "boolean", integer: isInteger, number: isNumber}[kind] ?? ((x) => typeof x === "string");
+    need(own.every(fits), "a label is not of its column's kind");
+    need(typeof other === "boolean" && (!other || labels.includes("other")), "a column of others without them");
+    const said = [...missing, one.about ?? ""];
+    need(texts(said) && said.every((x) => [...x].length <= 1000), "a column is read in a way that is none");
+    need(WRITTEN.includes(one.written ?? ""), "a column is written in a way that is none");
+    const ends = edges.map((x) => (isInteger(x) ? Number(x) : x?.value)), rise = ends.every((x, i) => i === 0 || ends[i - 1] < x);
+    const inPlace = edges.every(isNumber) && ends.length === own.length + 1 && own.every((x, i) => labels[i] === x);
+    need(kind !== "bins" || (rise && inPlace), "ranges that are none");
+    need(groups.every((group) => String(Object.keys(group).sort()) === "label,values"), "groups of values that are none");
+    const names = groups.map((group) => group.label), members = groups.flatMap((group) => group.values), gone = [...missing, ""];
+    const apart = different([...names, ...members]) && !members.some((x) => labels.includes(x) || gone.includes(x));
+    const alone = !names.some((x) => gone.includes(x)) && names.every((x) => own.includes(x)) && (kind === "text" || !groups.length);
+    need(texts([...names, ...members]) && apart && alone && groups.every((group) => group.values.length), "groups of values that are none");
+  }
+
+  const keys = (some, all) => String(Object.keys(some).sort()) === String(all.split(" ").sort());
+
+  function checkFill(fill, file, read) {  // filled columns must be drawn from what is released of the row, and from nothing else
+    const {noise, filled, inside, order} = fill, sizes = new Map(file.chain[0].columns.map((one) => [one.name, one.labels.length]));
+    const names = [...sizes.keys(), ...filled.map((one) => one.name)], whose = inside.map((one) => one.name);
+    need(different(names) && String([...order].sort()) === String([...names].sort()), "columns filled twice, or not told");
+    need(file.noise === null || !names.some((name) => read.includes(name)), "the secret itself is released");
+    const own = keys(noise, FILL_NOISE) && file.fitted === "private counts" && file.before === null;
+    need(own && noise.tables === BigInt(filled.length + inside.length), "the noise of filled columns is not that of their tables");
+    const [epsilon, choosing, sigma, delta] = [noise.epsilon, noise.choosing, noise.sigma, noise.delta].map((one) => number(one));
+    need(epsilon > 0 && epsilon >= choosing && sigma >= 1 && delta > 0 && delta < 1, "there is no such noise");
+    const MOST = 2n ** 53n, LARGEST = 2n ** 62n;
+    for (const one of filled) {
+      need(keys(one, FILLED), "entries that no filled column has");
+      need(one.parents.every((name) => sizes.has(name)) && different(one.parents), "a column is filled given another that is not drawn before");
+      const size = one.weights[0].length, rows = one.parents.reduce((all, name) => all * sizes.get(name), 1);
+      need(one.weights.length === rows && one.counts.length === rows, "a filled column does not fit its parents");
+      one.weights.forEach((row) => need(row.length === size && sum(whole(row, 0n, UNIT, "a filled column")) === UNIT, "a filled column: no parts of 2^32"));
+      one.counts.forEach((row) => need(whole(row, -MOST, MOST, "noisy counts").length === size, "the counts of a filled column do not fit"));
+      sizes.set(one.name, size);
+    }
+    need(different(whose) && whose.every((name) => names.includes(name)), "values of columns that are none");
+    need(filled.every((one) => whose.includes(one.name)), "it is not said how a filled column is written");
+    for (const one of inside) {
+      need(keys(one, INSIDE) && (one.column ?? one).name === one.name, "entries that the values of no column have");
+      const each = new Array(sizes.get(one.name)).fill(0n);
+      for (const part of one.parts) {
+        const [code, first, last, weight] = whole(part, -LARGEST, LARGEST, "parts");
+        need(part.length === 4 && code >= 0n && code < BigInt(each.length) && first <= last && weight >= 0n, "a part of a value is none");
+        each[Number(code)] += weight;
+      }
+      need(each.every((weight) => weight === 0n || weight === UNIT), "the parts of a value do not add up");
+      const counts = whole(one.counts, -MOST, MOST, "noisy counts").length, ends = whole(one.ends, 0n, MOST, "ends"), least = one.parts.length;
+      need(least <= counts && counts <= least + 1 && ends.length === 2 && sum(ends) <= BigInt(least), "the counts of parts do not fit");
+    }
+  }
+
   function releases(file) {  // all releases, the first one first, each under its digest
     need(file.digest === digestOf(file), "the file was changed: its digest does not fit");
     const kinds = file.chain.map((one) => one.step);
@@ -138,9 +201,9 @@
     const read = file.secret_readings.map((one) => one.name);
     need(!read.length || file.secret === read.join(" and "), "the secret that is named is not the one that is read");
     need(file.noise === null || !file.chain[0].columns.some((one) => read.includes(one.name)), "the secret itself is released");
-    const keys = (some, all) => String(Object.keys(some).sort()) === String(all.split(" ").sort());
     need(keys(file, FILE) && file.chain.every((one) => keys(one, STEPS[one.step])), "entries that no protocol has");
     need((file.before === null) === (file.chain[0].step !== "by_history"), "the steps do not fit together");
+    for (const fill of file.chain.slice(1)) checkFill(fill, file, read);
     if (file.before === null) return [file];
     const texts = (one) => one.secret_readings.map((reading) => JSON.stringify(slices.get(reading)));
     need(texts(file.before).every((one) => texts(file).includes(one)), "releases about other secrets");
@@ -479,9 +542,7 @@
     const sizes = columns.map((column) => column.labels.length), values = step.values.map((x) => placesIn(x, sizes, "values"));
     need(different(values) && values.length > 0 && new Set(names).size === names.length, "values or columns are there twice");
     need(typeof step.nearest === "boolean", "it does not say how values are read");
-    need(columns.every((one) => within(one, COLUMN) && [...ORDERED, "text", "boolean"].includes(one.kind)), "a column that is none");
-    const label = (one) => (typeof one === "string" ? one : String(Number(one?.value ?? one ?? NaN)));
-    need(columns.every((one) => different(one.labels.map((own) => [own === null, typeof own === "string", label(own)]))), "a label is there twice");
+    columns.forEach(checkColumn);
     const outputs = first ? places([step.outputs], Infinity, "outputs")[0] : values.length;
     const histories = first ? [[]] : step.histories.map((h) => placesIn(h, before, "histories"));
     const inputs = first ? [range(values.length)] : step.inputs.map((own) => places(own, values.length - 1, "inputs"));
@@ -624,7 +685,7 @@
       const file = parse(text.replaceAll("\r\n", "\n"));
       if (file.schema !== "privacyfunnel/1") throw new Stop("UNREADABLE", "this is no protocol of privacyfunnel/1");
       digest = file.digest;
-      return {digest, ...checked(file)};
+      return {digest, filled: file.chain.length > 1, ...checked(file)};
     } catch (stop) {
       if (stop instanceof Stop) return {digest, verdict: stop.verdict, why: stop.message, rows: []};
       return {digest, verdict: "BROKEN", why: "the file is not written as a protocol is", rows: []};
@@ -648,13 +709,14 @@
     return made;
   }
   function show(text) {
-    const {verdict, why, rows, facts, digest} = check(text), other = digest !== null && digest !== box.dataset.digest;
+    const {verdict, why, rows, facts, digest, filled} = check(text), other = digest !== null && digest !== box.dataset.digest;
     shown.replaceChildren();
     const line = add(shown, "p", "", {class: verdict === "KEPT" && !other ? "verdict kept" : "verdict broken"});
     add(line, "strong", other ? "Another file." : {KEPT: "Kept.", BROKEN: "Broken.", UNREADABLE: "Not a protocol."}[verdict] ?? "Not decided here.");
     add(line, "span", other ? `Its fingerprint is not that on this page. Of that file: ${verdict}, ${why}.`
       : verdict === LEFT ? `No flaw was found. This is left to funnel audit: ${why}.` : `Checked here and now: ${why}.`);
     if (verdict !== "UNREADABLE") add(shown, "p", "Not checked here: the guarantee in words, and figures of what is kept. funnel audit holds them against the rest.");
+    if (filled && rows.length) add(shown, "p", "Not checked here: that filled columns are drawn as their noisy tables say, and that these have the stated noise. funnel audit checks it.");
     if (!rows.length) return;
     const tell = (n) => n.toLocaleString("en");
     add(shown, "p", `${tell(facts.count)} inequalities between whole numbers, for ${tell(facts.outcomes)} outcomes of ${tell(facts.releases)} `

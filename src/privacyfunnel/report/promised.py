@@ -7,10 +7,11 @@ from html import escape
 
 from privacyfunnel.promises.confidence import words_for
 from privacyfunnel.promises.notion import Notion, factor
+from privacyfunnel.proof.not_proven import not_proven
 from privacyfunnel.proof.over_population import PopulationFindings
 from privacyfunnel.proof.verdict import Certificate
 from privacyfunnel.protocols.coarseness import merging_words
-from privacyfunnel.protocols.everything import EXACT_COUNTS, not_proven
+from privacyfunnel.protocols.everything import EXACT_COUNTS
 from privacyfunnel.protocols.readers import points
 from privacyfunnel.protocols.step import Kind
 from privacyfunnel.report import checking, words

@@ -50,6 +50,8 @@ class Key:
     """What stands between names that are the value of one entry of a table."""
     off: bool = False
     """Whether it is on unless it is turned off, by --no- and its name."""
+    drawn: bool = False
+    """Whether the studio draws its control by hand; all other controls follow from what is said here."""
     run: bool = False
     """Whether a run says it for its steps, so that no recipe does."""
 

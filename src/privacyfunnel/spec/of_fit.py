@@ -22,14 +22,14 @@ class OfFit(OfPromise):
         Number | None,
         Key(
             "ε₀: noise on every count before anything is computed, so that the protocol may be published (default: 1).",
-            "basics", "a number", (1.0,), shown=True, label="The protocol is protected by",
+            "basics", "a number", (1.0,), shown=True, label="The protocol is protected by", drawn=True,
         ),
     ] = None  # fmt: skip
     exact_fit: Annotated[
         bool | None,
         Key(
             "Fit on exact counts: for research, and for protocols that nobody else will see.",
-            "advanced", "true or false", (True,), label="Fit on exact counts",
+            "advanced", "true or false", (True,), label="Fit on exact counts", drawn=True,
         ),
     ] = None  # fmt: skip
     delta: Annotated[
@@ -45,7 +45,7 @@ class OfFit(OfPromise):
         Key(
             "Read combinations of values that fewer people have as the nearest other. The default is none; it is 10 "
             "for private fits with more than 4,096 combinations, but for srlip, srldp and confidence.",
-            "advanced", "a number of people from 1 on", (10,), label="Frequency threshold",
+            "advanced", "a number of people from 1 on", (10,), label="Frequency threshold", drawn=True,
         ),
     ] = None  # fmt: skip
     insist: Annotated[
@@ -53,7 +53,7 @@ class OfFit(OfPromise):
         Key(
             "Fit even if more than 5% of the people are read as having another combination.",
             "advanced", "true or false", (True,),
-            label="Fit even if more than 5% of the people are read as having another combination of values",
+            label="Fit even if more than 5% of the people are read as having another combination of values", drawn=True,
         ),
     ] = None  # fmt: skip
     model: Annotated[
@@ -67,7 +67,7 @@ class OfFit(OfPromise):
         Literal["faithful", "information"] | None,
         Key(
             "What to keep the most of: faithful (cells; rows can be counted as they stand) or information.",
-            "advanced", "faithful or information", ("faithful",), label="Released rows",
+            "advanced", "faithful or information", ("faithful",), label="Released rows", drawn=True,
         ),
     ] = None  # fmt: skip
     weight: Annotated[
@@ -136,7 +136,7 @@ class OfFit(OfPromise):
         AtLeastZero | None,
         Key(
             "Stop after this many seconds, with the best found so far (default: 60).",
-            "basics", "a number of seconds from 0 on", (60.0,), shown=True, label="Seconds",
+            "basics", "a number of seconds from 0 on", (60.0,), shown=True, label="Seconds for each search", drawn=True,
         ),
     ] = None  # fmt: skip
     engine: Engine = None

@@ -20,7 +20,7 @@ class OfPromise(OfTable):
             "The kind of promise: lip (the default), ldp, alip, pml, perfect, srlip, srldp or belief; or one for each "
             "of several secrets.",
             "promise", "a kind of promise, or one for each secret", ("lip", {"income": "lip", "illness": "ldp"}),
-            shown=True, also=("promise",), label="What may change",
+            shown=True, also=("promise",), label="What may change", drawn=True,
         ),
     ] = None  # fmt: skip
     epsilon: Annotated[
@@ -29,7 +29,7 @@ class OfPromise(OfTable):
             "ε: beliefs change by at most the factor e^ε. One for each of several secrets, or for each value of one; "
             "with notion = belief the most belief in values.",
             "promise", "a number from 0 on, or one for each", (0.5, {"ill": 0.1, "well": 1.0}), shown=True,
-            label="How far: ε",
+            label="How far: ε", drawn=True,
         ),
     ] = None  # fmt: skip
     known: Annotated[
@@ -39,14 +39,14 @@ class OfPromise(OfTable):
             "several secrets.",
             "promise", "a number of columns, names of columns, or one of these for each secret",
             (2, ("age", "sex"), {"income": 2, "illness": ("age", "sex")}), shown=True, joined="+,",
-            label="Attackers may know",
+            label="Attackers may know", drawn=True,
         ),
     ] = None  # fmt: skip
     confidence: Annotated[
         Between | None,
         Key(
             "Keep the promise for the population, too, at this confidence: the table is a sample.",
-            "promise", "a number between 0 and 1", (0.95,), shown=True, label="At which confidence",
+            "promise", "a number between 0 and 1", (0.95,), shown=True, label="At which confidence", drawn=True,
         ),
     ] = None  # fmt: skip
     lower: Annotated[
@@ -65,7 +65,7 @@ class OfPromise(OfTable):
         Share | None,
         Key(
             "Instead of ε: the share to keep, of cells or of information; finds the smallest ε.",
-            "promise", "a share above 0 and at most 1", (0.9,), label="Keep at least",
+            "promise", "a share above 0 and at most 1", (0.9,), label="Keep at least", drawn=True,
         ),
     ] = None  # fmt: skip
     error: Annotated[
@@ -81,19 +81,19 @@ class OfPromise(OfTable):
             "Promise on which side of a border between two ranges the secret lies, for every border, rather than each "
             "range: weaker, and cheaper.",
             "promise", "true or false", (True,),
-            label="The secret is a number: promise on which side of a border it lies",
+            label="The secret is a number: promise on which side of a border it lies", drawn=True,
         ),
     ] = None  # fmt: skip
     per_range: Annotated[
         AtLeastZero | None,
-        Key("With ordered: an ε for single ranges as well.", "promise", "a number from 0 on", (1.0,)),
+        Key("With ordered: an ε for single ranges as well.", "promise", "a number from 0 on", (1.0,), drawn=True),
     ] = None
     within: Annotated[
         Literal["nested", "intervals"] | None,
         Key(
             "With confidence: bound chance by nested sets (the default for several columns) or intervals (the default "
             "for one).",
-            "promise", "nested or intervals", ("nested",), label="How chance is bounded",
+            "promise", "nested or intervals", ("nested",), label="How chance is bounded", drawn=True,
         ),
     ] = None  # fmt: skip
     chain: Annotated[

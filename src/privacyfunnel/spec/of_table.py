@@ -32,6 +32,7 @@ class OfTable(Keyed):
         Key(
             f"The table: {TABLES}",
             "basics", "the path of a table", ("people.csv",), top=True, argument=True, path=True, label="Table",
+            drawn=True,
         ),
     ] = None  # fmt: skip
     secret: Annotated[
@@ -40,7 +41,7 @@ class OfTable(Keyed):
             "The secret column. Several, joined by commas, are one secret together. Repeated, each is a secret by "
             "itself, with a promise of its own: weaker, and cheaper.",
             "basics", "the name of a column, or several", ((("diagnosis",),), (("income", "sex"),)),
-            shown=True, label="The secret",
+            shown=True, label="The secret", drawn=True,
         ),
     ] = None  # fmt: skip
     columns: Annotated[
@@ -49,7 +50,7 @@ class OfTable(Keyed):
             "The columns to release, joined by commas (default: all but the secret and what looks like identifiers); "
             "auto: those of them that can be released together, privately chosen.",
             "columns", "names of columns, or auto", (("age", "sex", "town"), "auto"), shown=True,
-            label="Columns to release",
+            label="Columns to release", drawn=True,
         ),
     ] = None  # fmt: skip
     keep_exact: Annotated[
@@ -57,7 +58,7 @@ class OfTable(Keyed):
         Key(
             "Columns that are released exactly as they are.",
             "columns", "names of columns", (("town", "sex"),),
-            shown=True, label="Columns that stay exactly as they are",
+            shown=True, label="Columns that stay exactly as they are", drawn=True,
         ),
     ] = None  # fmt: skip
     leave_out: Annotated[
@@ -107,7 +108,7 @@ class OfTable(Keyed):
         Key(
             "Ranges of a column of numbers: how many, their borders, width:5 or each.",
             "columns", "for each column a number of ranges, borders, width:… or each",
-            ({"age": (0.0, 18.0, 65.0)}, {"age": 6}, {"age": "width:5"}), label="Ranges",
+            ({"age": (0.0, 18.0, 65.0)}, {"age": 6}, {"age": "width:5"}), label="Ranges", drawn=True,
         ),
     ] = None  # fmt: skip
     top: Annotated[
@@ -115,13 +116,14 @@ class OfTable(Keyed):
         Key(
             "Keep the most frequent values of a column: this many.",
             "columns", "for each column a positive whole number", ({"town": 20},), label="Most frequent values",
+            drawn=True,
         ),
     ] = None  # fmt: skip
     dates: Annotated[
         Table[Literal["year", "month", "day"]] | None,
         Key(
             "Keep dates by year, month or day.",
-            "columns", "for each column year, month or day", ({"born": "year"},), label="Dates",
+            "columns", "for each column year, month or day", ({"born": "year"},), label="Dates", drawn=True,
         ),
     ] = None  # fmt: skip
     written: Annotated[

@@ -2,12 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Literal
 
+from pydantic import AfterValidator
+
+from privacyfunnel.errors import InvalidInput
 from privacyfunnel.spec.key import Key, Name, Names, Text
 
 TABLES = "CSV, CSV.GZ, Parquet, JSON lines, SPSS, Stata, SAS, Excel (people.xlsx/SHEET) or ODS."
 """What tables may be."""
+
+
+def _delimiter(text: str) -> str:
+    from privacyfunnel.tables.csv_files import checked_delimiter  # --help need not wait for what reads tables
+
+    return _taken(checked_delimiter, text)
+
+
+def _encoding(text: str) -> str:
+    from privacyfunnel.tables.csv_files import known_encoding
+
+    return _taken(known_encoding, text)
+
+
+def _taken(check: Callable[[str], object], text: str) -> str:
+    """The text as it was said; refused with the words of its key."""
+    try:
+        check(text)
+    except InvalidInput:
+        raise ValueError from None
+    return text
+
+
 Where = Annotated[
     Text | None,
     Key(
@@ -17,12 +44,19 @@ Where = Annotated[
     ),
 ]  # fmt: skip
 Delimiter = Annotated[
-    Text | None,
-    Key("What separates the fields of a CSV (default: found out).", "columns", "one sign", (";",), top=True),
-]
+    Annotated[Text, AfterValidator(_delimiter)] | None,
+    Key(
+        "What separates the fields of a CSV (default: found out).",
+        "columns", r"one sign of ASCII that is no quote, or \t", (";",), shown=True, top=True, label="Delimiter",
+    ),
+]  # fmt: skip
 Encoding = Annotated[
-    Text | None, Key("utf-8 (the default) or latin-1.", "columns", "utf-8 or latin-1", ("latin-1",), top=True)
-]
+    Annotated[Text, AfterValidator(_encoding)] | None,
+    Key(
+        "utf-8 (the default) or latin-1.",
+        "columns", "utf-8 or latin-1", ("latin-1",), shown=True, top=True, label="Encoding",
+    ),
+]  # fmt: skip
 Engine = Annotated[
     Literal["duckdb", "spark"] | None,
     Key(

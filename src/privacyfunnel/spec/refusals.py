@@ -74,8 +74,9 @@ def alone(key: str, others: str, why: str) -> Apart:
 
 
 def is_said(spec: Keyed, name: str) -> bool:
-    """Whether a key says something: not if it says no."""
-    return getattr(spec, name) not in (None, False, "none")
+    """Whether a key says something: not if it says no. Zero says something."""
+    value = getattr(spec, name)
+    return value is not None and value is not False and value != "none"
 
 
 def refuse(spec: Keyed, rules: Iterable[Apart | Needs | When]) -> None:

@@ -76,6 +76,10 @@ RULES: tuple[Apart | Needs | When, ...] = (
         "{columns} names a secret, too: leave it out, or say {allow_secret_attribute} to release it sanitised",
     ),
     When(
+        lambda s: s.allow_secret_attribute and not s.exact_fit and not {*s.secret_columns}.isdisjoint(s.named or ()),
+        "{allow_secret_attribute} needs {exact_fit}: noise on counts does not protect a secret that is itself released",
+    ),
+    When(
         lambda s: s.person is not None and s.person in (s.named or ()),
         "{person} would be released: leave it out of {columns}",
     ),
@@ -100,6 +104,12 @@ RULES: tuple[Apart | Needs | When, ...] = (
     When(
         lambda s: s.confidence is not None and s.columns == "auto",
         "{confidence} cannot be combined with {columns} auto: it holds for columns that are named beforehand",
+    ),
+    apart(
+        "confidence",
+        "readers",
+        "it promises about every distribution that the table leaves open, and estimates are sharp for one of them; "
+        "leave out one of the two",
     ),
     apart("confidence", "coarsen", "it holds for ranges that are fixed beforehand; name them by {bins}"),
     When(

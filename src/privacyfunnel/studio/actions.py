@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, cast
 
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput, InvalidPromise, InvalidTable, TooManyAttackers, TooManyReadAsOthers
@@ -15,25 +16,32 @@ from privacyfunnel.numeric.leaving import unless_left
 from privacyfunnel.optimiser.optimise import optimise
 from privacyfunnel.optimiser.smallest_epsilon import Wish, epsilon_for
 from privacyfunnel.promises.notion import Notion
-from privacyfunnel.promises.notions import MOST_FAMILIES, kind_named, number_of_families
+from privacyfunnel.promises.notions import LIP, MOST_FAMILIES, kind_named, number_of_families
 from privacyfunnel.protocols.protocol import Objective, Protocol
 from privacyfunnel.report.account import Account, account
 from privacyfunnel.report.curves import EPSILONS, Comparison, comparable, one_curve
 from privacyfunnel.report.page import report_page
 from privacyfunnel.spec import as_controls
-from privacyfunnel.spec.counting import kept_by
+from privacyfunnel.spec.counted import counted
+from privacyfunnel.spec.counting import wishes_of
+from privacyfunnel.spec.filled import with_filled
+from privacyfunnel.spec.of_steps import SanitiseSpec
 from privacyfunnel.spec.spec import Spec
-from privacyfunnel.spec.written import quoted
+from privacyfunnel.spec.written import names, quoted
+from privacyfunnel.studio import wishing
 from privacyfunnel.studio.more import More
+from privacyfunnel.studio.others import FOR_YES
 from privacyfunnel.studio.protecting import Counts, Protection
-from privacyfunnel.studio.reopening import Start, recipe_text
-from privacyfunnel.studio.wishing import Cut, key_of, wishes_of
+from privacyfunnel.studio.reopening import Start, recipe_text, with_files
+from privacyfunnel.studio.solving import basis, drawing, found_by, protection_for
+from privacyfunnel.studio.wishing import Cut
 from privacyfunnel.studio.work import Follow
-from privacyfunnel.tables.counting import Counted, count_table
+from privacyfunnel.tables.counting import Counted
 from privacyfunnel.tables.formats import OTHERS, READ
 from privacyfunnel.tables.preview import Preview, preview
+from privacyfunnel.tables.release import sanitise
 from privacyfunnel.tables.release_note import Release
-from privacyfunnel.tables.sources import open_source
+from privacyfunnel.tables.sources import Source, open_source
 from privacyfunnel.tables.suggesting import Role, Suggestion, suggest
 
 ENDINGS = (
@@ -69,12 +77,16 @@ class Opened:
     """As its owner calls it."""
     rows: int
     columns: tuple[Suggestion, ...]
-    counts: dict[tuple[tuple[str, ...], frozenset[str], tuple[Any, ...]], Counts] = field(
-        default_factory=dict, repr=False
-    )
-    """Of every choice of a secret, columns and how they are cut so far: who comes back to one finds the same noise."""
+    counts: dict[Any, Counts] = field(default_factory=dict, repr=False)
+    """Of every choice of a secret, columns and how they are read so far: who comes back to one finds the same noise."""
     start: Start | None = None
     """What is chosen from the start, by a recipe."""
+    said: Mapping[str, str] = field(default_factory=dict)
+    """What the controls of the table said, by their keys."""
+
+    def source(self) -> Source:
+        """The table, read as it was opened."""
+        return _source(self.path, self.said)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +96,8 @@ class Solved:
     account: Account
     preview: Preview | None
     protection: Protection
-    asked: Notion
-    """The promise as it was chosen; the protocol's own may say more about what it was made for."""
+    asked: Notion | None
+    """The promise as it was chosen, if it was; the protocol's own may say more about what it was made for."""
     wish: Wish | None = None
     """What it was found for, if it was a wish."""
     more: More = field(default_factory=More)
@@ -93,15 +105,22 @@ class Solved:
     """The promise with all that was chosen of it, unless it was found for a wish."""
 
 
-def open_table(path: Path, name: str, start: Start | None = None) -> Opened:
-    """Look at a table; what is chosen from the start is marked in place of suggestions."""
+def open_table(
+    path: Path, name: str, start: Start | None = None, said: Mapping[str, str] = MappingProxyType({})
+) -> Opened:
+    """Look at a table, read as it is `said`; what is chosen from the start is marked in place of suggestions."""
     try:
-        source = open_source(path)
+        source = _source(path, said)
         columns = suggest(source)
     except InvalidTable as trouble:  # its owner does not know where we put it
         raise InvalidTable(str(trouble).replace(str(path), name)) from None
     rows, _ = source.distinct([column.column for column in columns if column.usable][:1])
-    return Opened(path, name, rows, columns if start is None else _marked(columns, start, name), start=start)
+    marked = columns if start is None else _marked(columns, start, name)
+    return Opened(path, name, rows, marked, start=start, said=said)
+
+
+def _source(path: Path, said: Mapping[str, str]) -> Source:
+    return open_source(path, **as_controls.said(SanitiseSpec, said).spec().said())
 
 
 def _marked(columns: tuple[Suggestion, ...], start: Start, name: str) -> tuple[Suggestion, ...]:
@@ -141,15 +160,22 @@ def count(
     second: str = "",
     others: Mapping[str, str] | None = None,
 ) -> Counts:
-    """Count the chosen columns, once; those of `cuts` as they are to be cut."""
+    """Count the chosen columns, once; those of `cuts` as they are to be cut, and all as `others` say."""
     secrets = [secret, second] if second else [secret]
-    used = {*secrets, *attributes}
-    wishes = wishes_of({name: cut for name, cut in (cuts or {}).items() if name in used})
-    asked = as_controls.said(Spec, {"secret": quoted(secret), **(others or {})}).spec()
-    wishes = replace(wishes, missing=asked.missing or (), groups=asked.group or {})
-    choice = tuple(secrets), frozenset(attributes), key_of(wishes)
+    said = {**opened.said, **(others or {})}
+    if "leave_out" in said and "fill" not in said:  # as their boxes do
+        gone = names(said.pop("leave_out"))
+        attributes = [name for name in attributes if name not in gone]
+    own = secrets if said.get("allow_secret_attribute") == FOR_YES else []
+    used = [*attributes, *(name for name in own if name not in attributes)]
+    cut = {name: cut for name, cut in (cuts or {}).items() if name in {*secrets, *used}}
+    said |= {"columns": ",".join(map(quoted, used)), **wishing.typed(cut)}
+    counting = {name: text for name, text in said.items() if name != "coarsen"}  # which is about a promise, too
+    counting |= {"exact_fit": FOR_YES} if own else {}  # as it has to be
+    spec = as_controls.said(Spec, counting | {"secret": "\n".join(map(quoted, secrets))}).spec()
+    choice = tuple(sorted((name, repr(sorted(one) if name == "columns" else one)) for name, one in spec.said().items()))
     if choice not in opened.counts:
-        opened.counts[choice] = Counts(count_table(opened.path, secrets, attributes, wishes=wishes), wishes)
+        opened.counts[choice] = Counts(counted(spec, opened.path), wishes_of(spec), said)
     return opened.counts[choice]
 
 
@@ -161,7 +187,7 @@ def protection_of(private: str, at_least: str, notion: str, confidence: str, ins
 def solve(
     counts: Counts,
     opened: Opened,
-    notion: Notion,
+    notion: Notion | None,
     time_limit: float | None,
     follow: Follow,
     *,
@@ -170,16 +196,23 @@ def solve(
     more: More | None = None,
     spec: Spec | None = None,
 ) -> Solved:
-    """The best protocol, and what is to be shown of it."""
-    protection = Protection.usual(notion) if protection is None else protection
-    joint = _used(counts, protection, notion, follow)
+    """The best protocol for a promise, or where it is None for what `spec` looks for; and what is to be shown of it."""
+    protection = Protection.usual(notion or LIP(0.0)) if protection is None else protection
+    limits: dict[str, Any] = {"time_limit": time_limit, "progress": follow}
+    more = More() if more is None else more
     with _named_as_on_the_page():
-        more = More() if more is None else more
-        kept: dict[str, Any] = {"exact": more.exact or None} if spec is None else kept_by(spec)
-        kept |= {"objective": objective, "time_limit": time_limit, "progress": follow}
-        protocol = optimise(joint, notion, **kept)
+        if spec is None:
+            joint = _used(counts, protection, cast(Notion, notion), follow)
+            protocol = optimise(joint, cast(Notion, notion), objective=objective, exact=more.exact or None, **limits)
+        else:
+            own, begun = protection_for(spec, protection), basis(spec, counts, opened.path, protection, opened.counts)
+            counts, limits["time_limit"] = begun.counts, time_limit if spec.time_limit is None else spec.time_limit
+            if notion is not None and not spec.model:
+                _used(counts, own, notion, follow)
+            follow(SEARCHING)
+            protocol = found_by(spec, begun, own, limits, opened.path)
         found = _measured(protocol, counts, opened, notion, protection, follow)
-        return replace(found, more=more, spec=spec)
+    return replace(found, more=more, spec=spec)
 
 
 def grant(
@@ -192,13 +225,18 @@ def grant(
     *,
     objective: Objective = FIRST_OBJECTIVE,
     protection: Protection | None = None,
+    spec: Spec | None = None,
 ) -> Solved:
-    """The smallest ε that keeps enough."""
+    """The smallest ε that keeps enough; columns are read, and filled, as `spec` says."""
     protection = Protection.usual(make(keep)) if protection is None else protection
-    joint = _used(counts, protection, make(keep), follow)
+    own = protection if spec is None else protection_for(spec, protection)
     with _named_as_on_the_page():
+        if spec is not None:
+            counts = basis(spec, counts, opened.path, protection, opened.counts).counts
+        joint = _used(counts, own, make(keep), follow)
         wish = epsilon_for(joint, make, keep, objective=objective, time_limit=time_limit, progress=follow)
-        found = _measured(wish.protocol, counts, opened, wish.protocol.notion, protection, follow)
+        protocol = wish.protocol if spec is None else with_filled(spec, wish.protocol, opened.path)
+        found = _measured(protocol, counts, opened, wish.protocol.notion, protection, follow)
     return replace(found, wish=wish)
 
 
@@ -222,14 +260,15 @@ def _used(counts: Counts, protection: Protection, notion: Notion, follow: Follow
 
 
 def _measured(
-    protocol: Protocol, counts: Counts, opened: Opened, asked: Notion, protection: Protection, follow: Follow
+    protocol: Protocol, counts: Counts, opened: Opened, asked: Notion | None, protection: Protection, follow: Follow
 ) -> Solved:
     """A protocol that was found, and what it gives away; that a private one was found does not hang on the latter."""
     unless_left()
     follow(MEASURING)
 
-    def on_the_table(exact: Counted) -> tuple[Account, Preview]:
-        return account(protocol, exact.joint), preview(protocol, open_source(opened.path))
+    def on_the_table(exact: Counted) -> tuple[Account, Preview | None]:
+        rows = preview(protocol, opened.source()) if protocol.before is None else None
+        return account(protocol, exact.joint), rows
 
     if protection.private is None:
         return Solved(*on_the_table(counts.exact), protection, asked)
@@ -267,23 +306,32 @@ def release(solved: Solved, opened: Opened, folder: Path) -> Path:
     """The released table. It is drawn once: who downloads it again gets the same rows, not a second draw."""
     path = folder / f"{solved.account.digest[7:23]}.csv"
     if not path.exists():
-        _: Release = solved.account.protocol.sanitise(opened.path, path)
+        how = {**as_controls.said(SanitiseSpec, opened.said).spec().said(), **drawing(solved.spec)}
+        _: Release = sanitise(solved.account.protocol, opened.path, path, **how)
     return path
 
 
-def recipe_of(solved: Solved, opened: Opened, counts: Counts, time_limit: float | None) -> str:
-    """What was chosen, as a recipe."""
-    protocol = solved.account.protocol
-    names = counts.exact.joint.secret_names
+def recipe_of(
+    solved: Solved,
+    opened: Opened,
+    counts: Counts,
+    time_limit: float | None,
+    named: Mapping[str, str] = MappingProxyType({}),
+) -> str:
+    """What was chosen, as a recipe; `named` is what their owner calls the files that were uploaded."""
+    protocol, spec = solved.account.protocol, solved.spec
+    secrets = counts.exact.joint.secret_names
+    columns = protocol.attributes if spec is None or spec.named is None else tuple(spec.named)
+    promise = solved.asked if spec is None else with_files(spec, named)
     return recipe_text(
         opened.name,
-        [[name] for name in names] if len(names) > 1 else protocol.secret,
-        protocol.attributes,
+        [[name] for name in secrets] if len(secrets) > 1 else protocol.secret,
+        columns,
         counts.wishes,
-        solved.asked if solved.spec is None else solved.spec,
+        cast(Any, promise),
         protocol.objective,
         solved.protection,
-        time_limit,
+        time_limit if spec is None or spec.time_limit is None else spec.time_limit,
     )
 
 

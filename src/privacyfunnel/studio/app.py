@@ -30,7 +30,7 @@ def studio_app(
             step(visit)
         visit.begin()
 
-    app = App(page.whole_page(most_bytes), server, static_assets=assets)
+    app = App(page.whole_page(most_bytes, start.others if start is not None else {}), server, static_assets=assets)
     app.sanitize_errors = True  # what goes wrong unforeseen may quote data
     return app
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import cast
 
 from htmltools import Tag, tags
 from shiny import ui
@@ -15,11 +16,13 @@ from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import KINDS, kind_named
 from privacyfunnel.promises.robust import full_percent
 from privacyfunnel.protocols.protocol import Objective
+from privacyfunnel.spec.key import keys_of
+from privacyfunnel.spec.spec import Spec
 from privacyfunnel.studio.actions import ATTACKERS, INSIST_LABEL, KNOWN_LABEL
 from privacyfunnel.studio.more import more_part
 from privacyfunnel.studio.page import section
 from privacyfunnel.studio.protecting import EPSILONS, EXACT, THRESHOLDS
-from privacyfunnel.studio.reopening import CONFIDENCES, Start
+from privacyfunnel.studio.reopening import CONFIDENCES, LEVELS, Start
 from privacyfunnel.tables.frequency_threshold import USUAL, can_have_threshold
 from privacyfunnel.tables.private_counts import USUAL_EPSILON
 
@@ -44,13 +47,16 @@ NO_THRESHOLD = "This promise speaks of every combination of values as it is, so 
 
 
 def kinds() -> list[type[Notion]]:
-    """The kinds of promise with at most one ε."""
-    return [kind for kind in KINDS.values() if set(kind.required()) <= {"epsilon"}]
+    """The kinds of promise whose levels are numbers."""
+    return [kind for kind in KINDS.values() if set(kind.required()) <= LEVELS]
 
 
-def promise_step(start: Start | None = None, attributes: Sequence[str] = (), second: str = "") -> Tag:
+def promise_step(
+    start: Start | None = None, attributes: Sequence[str] = (), second: str = "", seconds: float | None = None
+) -> Tag:
     """Choose a promise, or say what is to be kept; what a recipe says is chosen already."""
     now = start if start is not None else FIRST
+    longest = now.time_limit if now.time_limit is not None else seconds
     offered: list[type[Notion]] = [*kinds(), Belief]
     choices = {kind.name: f"{kind.name}: {kind.title}" for kind in offered}
     place = min(range(len(SLIDER)), key=lambda i: abs(math.log(SLIDER[i] / max(now.epsilon, SLIDER[0]))))
@@ -81,6 +87,7 @@ def promise_step(start: Start | None = None, attributes: Sequence[str] = (), sec
             ui.input_numeric("epsilon", "ε", now.epsilon, min=0, max=64, step=0.05),
             class_="slide",
         ),
+        ui.input_numeric("time_limit", keys_of(Spec)["time_limit"].label, cast(float, longest), min=0, width="100%"),
         more_part(attributes, second, start),
         tags.details(
             tags.summary("Or say how much is to be kept"),

@@ -70,7 +70,7 @@ def columns_step(opened: Opened) -> Tag:
             aria_label="The secret",
         ),
         second_part([column.column for column in opened.columns if column.usable], opened.start),
-        others_part(True, opened.start.others if opened.start is not None else {}),
+        others_part("columns", opened.start.others if opened.start is not None else {}),
         ui.input_action_button("count", "Use these columns", class_="main"),
         tags.div(ui.output_ui("counted"), aria_live="polite"),
     )

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from htmltools import Tag, tags
 from shiny import ui
 
-from privacyfunnel.studio.others import others_part
+from privacyfunnel.promises.belief import Belief
+from privacyfunnel.studio.others import Page, others_part
 from privacyfunnel.studio.reopening import Start
 
 SECOND_LABEL = "A second secret, with a promise of its own"
@@ -48,6 +49,26 @@ class More:
     """All other keys, as typed."""
 
 
+def more_on(page: Page, secrets: Sequence[str], attributes: Sequence[str], further: Mapping[str, str]) -> More:
+    """What is chosen beside a kind of promise and its ε; `further` are the keys whose controls follow from a field."""
+    second = secrets[1] if len(secrets) > 1 else ""
+    beliefs = str(page["beliefs"]()).strip() if "beliefs" in page else ""
+    limited = beliefs if page["notion"]() == Belief.name else None
+    if "levels" not in page:  # the step is not there yet
+        return More(second, beliefs=limited)
+    per_range = page["per_range"]()
+    return More(
+        second,
+        page["second_epsilon"]() if "second_epsilon" in page and second else None,
+        str(page["levels"]()).strip(),
+        bool(page["ordered"]()),
+        tuple(name for name in attributes if name in page["exact"]()),
+        per_range if isinstance(per_range, int | float) and page["ordered"]() else None,
+        limited,
+        tuple(further.items()),
+    )
+
+
 def beliefs_part(start: Start | None) -> Tag:
     """For limits on belief: which."""
     typed = start.beliefs if start is not None else ""
@@ -79,5 +100,5 @@ def more_part(attributes: Sequence[str], second: str, start: Start | None) -> Ta
             "per_range", PER_RANGE_LABEL, cast(float, now.per_range), min=0, max=64, step=0.05, width="100%"
         ),
         ui.input_checkbox_group("exact", EXACT_LABEL, list(attributes), selected=list(now.exact)),
-        others_part(False, now.others),
+        others_part("promise", now.others),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from html import escape
 from typing import Any
 
@@ -20,12 +21,13 @@ from privacyfunnel.report.page import aside_part, attack_part, columns_part, sid
 from privacyfunnel.report.promised import glance_part, promise_part
 from privacyfunnel.report.words import again_words, exact_words, kept_words, percent, threshold_words
 from privacyfunnel.studio.actions import ENDINGS, Opened, Solved
+from privacyfunnel.studio.others import others_part
 from privacyfunnel.tables.for_steward import NOT_MEASURED
 from privacyfunnel.tables.preview import Preview
 
 
-def whole_page(most_bytes: int) -> TagList:
-    """The page as it is before anything happened."""
+def whole_page(most_bytes: int, said: Mapping[str, str]) -> TagList:
+    """The page as it is before anything happened; `said` is what a recipe says of the table."""
     return TagList(
         ui.head_content(
             tags.meta(name="viewport", content="width=device-width, initial-scale=1"),
@@ -44,7 +46,7 @@ def whole_page(most_bytes: int) -> TagList:
             tags.p("Everything happens on this computer. Nothing is sent anywhere.", class_="meta"),
         ),
         tags.main(
-            section("table", "1. The table", *_table_step(most_bytes)),
+            section("table", "1. The table", *_table_step(most_bytes), others_part("table", said)),
             ui.output_ui("columns"),
             ui.output_ui("promise"),
             tags.div(ui.output_ui("status"), aria_live="polite", role="status"),

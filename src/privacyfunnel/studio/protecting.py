@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from privacyfunnel.errors import InvalidInput
@@ -32,6 +33,8 @@ class Protection:
     """The frequency threshold; 1: the usual one, 0: none, whatever is usual."""
     insist: bool = False
     """Whether many people may be read as having another combination of values."""
+    delta: float | None = None
+    """δ₀ of the noise, where it is said."""
 
     @classmethod
     def usual(cls, promise: Notion) -> Protection:
@@ -58,15 +61,21 @@ class Counts:
     what different promises keep could not be compared.
     """
 
-    def __init__(self, exact: Counted, wishes: Wishes | None = None) -> None:
+    def __init__(
+        self, exact: Counted, wishes: Wishes | None = None, said: Mapping[str, str] | None = None, spent: float = 0.0
+    ) -> None:
         self.exact = exact
+        self.said = said or {}
+        """What the controls of the table and its columns said, by their keys."""
+        self.spent = spent
+        """Of ε₀, by the choice of how coarse columns are."""
         self.steward = ForSteward(exact)
         """For figures on exact counts, on which nothing depends."""
         self.wishes = Wishes() if wishes is None else wishes
         """How columns were to be cut."""
         self.fineness = self.steward.told(lambda counted: fineness(counted.joint))
         """Whether there are too many combinations of values for the people."""
-        self._noisy: dict[float, Counted] = {}
+        self._noisy: dict[tuple[float, float | None], Counted] = {}
         self._used: dict[Protection, Counted] = {}
         self._one_at_a_time = threading.Lock()  # searches and curves run in threads
 
@@ -80,10 +89,11 @@ class Counts:
             return self._used[protection]
 
     def _made(self, protection: Protection) -> Counted:
-        epsilon, least = protection.private, protection.at_least
+        epsilon, least, delta = protection.private, protection.at_least, protection.delta
         if epsilon is None:
             return self.exact.safely(None, at_least=least if least > 1 else 0, insist=protection.insist)
-        if epsilon not in self._noisy:
-            self._noisy[epsilon] = self.exact.safely(epsilon, insist=True)
+        if (epsilon, delta) not in self._noisy:
+            left = epsilon - self.spent
+            self._noisy[epsilon, delta] = self.exact.safely(left, delta=delta, choosing=self.spent, insist=True)
         usual = usual_where_any(self.exact.joint.combinations)
-        return self._noisy[epsilon].at_threshold(usual if least == 1 else least, protection.insist)
+        return self._noisy[epsilon, delta].at_threshold(usual if least == 1 else least, protection.insist)

@@ -13,12 +13,13 @@ from privacyfunnel.publishing.details import slug_of
 from privacyfunnel.recipes.recipe import Recipe
 from privacyfunnel.recipes.to_toml import to_text
 from privacyfunnel.spec import as_keywords, as_toml
-from privacyfunnel.spec.counting import noise_of
 from privacyfunnel.spec.form import texts_of, without_empty
 from privacyfunnel.spec.grammar import number_text
+from privacyfunnel.spec.key import keys_of
 from privacyfunnel.spec.of_steps import ReportSpec
+from privacyfunnel.spec.refusals import READING
 from privacyfunnel.spec.spec import Spec
-from privacyfunnel.studio.others import OWN, others, said_by
+from privacyfunnel.studio.others import said_by
 from privacyfunnel.studio.protecting import EPSILONS, EXACT, THRESHOLDS, Protection
 from privacyfunnel.studio.wishing import BINS, EACH, TOP, Cut
 from privacyfunnel.tables.fitting import Wishes
@@ -26,6 +27,8 @@ from privacyfunnel.tables.private_counts import USUAL_EPSILON
 
 CONFIDENCES = (0.9, 0.95, 0.99)
 """Those that people know from elsewhere."""
+LEVELS = {"epsilon", "lower", "upper"}
+"""How far beliefs may change, as kinds of promise call it."""
 KNOWN = (1, 2)
 """How many columns attackers may know, where it is not any."""
 
@@ -58,18 +61,18 @@ class Start:
     insist: bool = False
     others: Mapping[str, str] = field(default_factory=dict)
     """All other keys, as typed."""
+    time_limit: float | None = None
 
 
 def start_of(recipe: Recipe) -> Start:
     """The choices that a recipe stands for; what the page has no place for is refused, by its key."""
     fit = recipe.fit
-    there = (OWN - {"keep"}) | others(Spec, True).keys() | others(Spec, False).keys()
-    for name, value in fit.said().items():
-        _refuse(name not in there and value is not False, as_toml.written(Spec, name))
+    for name in ("keep", "improve"):  # the page begins with a promise for columns
+        _refuse(getattr(fit, name) is not None, as_toml.written(Spec, name))
     if len(fit.secret or ()) > 2 or any(len(names) > 1 for names in fit.secret or ()):
         raise InvalidInput("fit.secret: the studio has a place for one secret column, or two that stand by themselves")
     kind = kind_named(fit.kinds[0])
-    if kind is None or isinstance(fit.notion, dict) or not set(kind.required()) <= {"epsilon", "most"}:
+    if kind is None or isinstance(fit.notion, dict) or not set(kind.required()) <= {*LEVELS, "most"}:
         raise InvalidInput(f"fit.notion: the studio has no place for {fit.notion!r}; use funnel run")
     if not fit.promised:
         raise InvalidInput("fit.epsilon: the studio begins with a promise, which needs it")
@@ -79,7 +82,8 @@ def start_of(recipe: Recipe) -> Start:
     second = more[0] if more else ""
     epsilon, of_second, levels = _levels(fit.epsilon, first, second)
     levels, beliefs = ("", levels) if "most" in kind.required() else (levels, "")
-    noise, least = noise_of(fit), fit.at_least or THRESHOLDS[0]
+    noise = None if fit.exact_fit else USUAL_EPSILON if fit.private is None else fit.private
+    least = fit.at_least or THRESHOLDS[0]
     return Start(
         first,
         tuple(fit.named) if fit.named is not None else None,
@@ -101,6 +105,7 @@ def start_of(recipe: Recipe) -> Start:
         beliefs,
         bool(fit.insist),
         said_by(fit),
+        fit.time_limit,
     )
 
 
@@ -155,7 +160,7 @@ def recipe_text(
     time_limit: float | None,
 ) -> str:
     """What was chosen, as a recipe that does it again, for a table that lies beside it."""
-    asked: dict[str, Any] = {"table": table, "secret": secret, "columns": attributes, **_said(promise)}
+    asked: dict[str, Any] = {"table": table, **_said(promise), "secret": secret, "columns": attributes}
     asked |= {"exact_fit": protection.private is None, "private": protection.private, "insist": protection.insist}
     asked |= {
         "at_least": protection.at_least if protection.at_least > 1 else None,
@@ -164,9 +169,25 @@ def recipe_text(
     }
     asked |= {"bins": wishes.bins, "top": wishes.top, "dates": wishes.dates}
     asked |= {"group": wishes.groups, "missing": tuple(wishes.missing)}
+    if asked.get("improve") is not None:  # which takes all else from its protocol
+        asked = {name: asked.get(name) for name in ("improve", "gap", *READING)}
+    if asked.get("model") is not None:  # which finds its own protocol
+        asked |= dict.fromkeys(("objective", "at_least", "insist"))
+    asked |= {"table": table, "time_limit": time_limit}
     spec = as_keywords.said(Spec, **without_empty(asked)).spec()
     output = f"{slug_of(table.split('.')[0])}-release"
     return to_text(Recipe(recipe=1, output=output, fit=spec, report=ReportSpec(curves=False)))
+
+
+def with_files(spec: Spec, named: Mapping[str, str]) -> Spec:
+    """The same, with files that were uploaded called as their owner calls them."""
+    seen = {name: getattr(spec, name) for name, key in keys_of(Spec).items() if key.path and getattr(spec, name)}
+    return spec.model_copy(
+        update={
+            name: tuple(named.get(path, path) for path in one) if isinstance(one, tuple) else named.get(one, one)
+            for name, one in seen.items()
+        }
+    )
 
 
 def _said(promise: Notion | Spec) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from privacyfunnel.studio.asked import promise_of, sought_of
 from privacyfunnel.studio.knowing import knowing_part
 from privacyfunnel.studio.more import NO_WISH, More, beliefs_part
 from privacyfunnel.studio.visit import Visit
+from privacyfunnel.studio.wishing import cuts_on
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -39,19 +40,25 @@ def tables(visit: Visit) -> None:
             await visit.open(partial(desk.open_table, visit.table, visit.table.name, visit.start))
 
     @reactive.effect
+    async def _read_again() -> None:
+        await visit.open_again()
+
+    @reactive.effect
     @reactive.event(visit.input.file)
     async def _uploaded() -> None:
         given = visit.input.file()
         if given:
             path, name = Path(given[0]["datapath"]), given[0]["name"]
-            await visit.open(
-                lambda: desk.open_table(desk.take_upload(path, name, Path(mkdtemp(dir=visit.folder))), name)
-            )
+            taken = await visit.attempt("table", lambda: desk.take_upload(path, name, Path(mkdtemp(dir=visit.folder))))
+            if taken is None:
+                visit.no_table()
+            else:
+                await visit.open(partial(desk.open_table, taken, name))
 
     @reactive.effect
     @reactive.event(visit.input.too_large)
     def _too_large() -> None:
-        visit.opened.set(None)
+        visit.no_table()
         visit.say("table", f"the file is larger than {visit.most_bytes / 2**20:g} MiB; start with --upload-limit")
 
     @render.ui
@@ -75,13 +82,12 @@ def columns(visit: Visit) -> None:
         secret, second = visit.input.secret(), visit.input.second() if "second" in visit.input else ""
         second = "" if second == secret else second
         chosen = [name for name in visit.input.attributes() if name not in (secret, second)]
+        cuts, said = cuts_on(visit.input, now.columns), visit.said("columns")
         visit.forget()
         if not secret or not chosen:
             visit.say("columns", "choose one secret and at least one other column to release")
             return
-        found = await visit.attempt(
-            "columns", partial(desk.count, now, secret, chosen, visit.cuts(now.columns), second, visit.of_columns())
-        )
+        found = await visit.attempt("columns", partial(desk.count, now, secret, chosen, cuts, second, said))
         visit.counted.set(found)
 
     @render.ui
@@ -99,7 +105,9 @@ def promises(visit: Visit) -> None:
         if now is None:
             return None
         joint = now.exact.joint
-        return choosing.promise_step(visit.started(), joint.attributes, "".join(joint.secret_names[1:]))
+        return choosing.promise_step(
+            visit.started(), joint.attributes, "".join(joint.secret_names[1:]), visit.time_limit
+        )
 
     @render.ui
     def attackers() -> Any:
@@ -168,7 +176,7 @@ def promises(visit: Visit) -> None:
             return
         spec = visit.asked(More(), now.exact.joint.secret_names[0], keep / 100)
         if spec is not None:
-            task = partial(desk.grant, now, opened, sought_of(spec), keep / 100, visit.time_limit)
+            task = partial(desk.grant, now, opened, sought_of(spec), keep / 100, visit.time_limit, spec=spec)
             visit.begin_search(task, visit.objective(), _there(visit.protection()))
 
 
@@ -277,7 +285,7 @@ def files(visit: Visit) -> None:
     def get_recipe() -> Any:
         with reactive.isolate():
             counts = _there(visit.counted.get())
-        return iter([desk.recipe_of(*here(), counts, visit.time_limit)])
+        return iter([desk.recipe_of(*here(), counts, visit.time_limit, visit.named())])
 
     @render.download_button(filename="certificate.json")
     def get_certificate() -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,6 @@ from typing import Any
 from shiny import Inputs, Session, reactive, ui
 
 from privacyfunnel.errors import PrivacyFunnelError
-from privacyfunnel.promises.belief import Belief
 from privacyfunnel.promises.notion import Notion
 from privacyfunnel.protocols.protocol import Objective
 from privacyfunnel.report.curves import Comparison
@@ -22,18 +21,16 @@ from privacyfunnel.spec.spec import Spec
 from privacyfunnel.studio import actions as desk
 from privacyfunnel.studio import others, page
 from privacyfunnel.studio.asked import spec_of
-from privacyfunnel.studio.more import More
+from privacyfunnel.studio.more import More, more_on
 from privacyfunnel.studio.protecting import Counts, Protection
 from privacyfunnel.studio.reopening import Start
-from privacyfunnel.studio.wishing import Cut
 from privacyfunnel.studio.work import Work
-from privacyfunnel.tables.suggesting import Suggestion
 
 POLL_SECONDS = 0.2
 """Progress looks steady at this pace, and asking more often would take time from the search."""
 
 
-Choice = tuple[Notion, Objective, Protection, tuple[str, ...], tuple[tuple[str, str], ...]]
+Choice = tuple[Notion | None, Objective, Protection, tuple[str, ...], tuple[tuple[str, str], ...]]
 """What is searched for: a promise, what is kept the most of, how the protocol is protected, exact columns, the rest."""
 Kind = tuple[Objective, Protection]
 """What curves are of."""
@@ -76,6 +73,10 @@ class Visit:
         self.watching: set[str] = set()
         """What is to be looked at at every tick: a search, curves."""
         self.ended = False
+        self.opening: Callable[..., desk.Opened] | None = None
+        """How the last table is opened."""
+        self.read: dict[str, str] = {}
+        """How it was read."""
         self.known: dict[Choice, desk.Solved] = {}
         self.curves: Work[None] | None = None
         self.following: tuple[Counts, Kind] | None = None
@@ -138,7 +139,7 @@ class Visit:
         try:
             result = await asyncio.to_thread(call)
         except PrivacyFunnelError as trouble:
-            self.say(step, str(trouble))
+            self.say(step, others.with_labels(str(trouble)))
             return None
         except Exception as trouble:  # its message may quote data, so only its kind is told
             self.say(step, f"unforeseen {type(trouble).__name__}; please report it")
@@ -146,11 +147,24 @@ class Visit:
         self.say(step, None)
         return result
 
-    async def open(self, call: Callable[[], desk.Opened]) -> None:
-        """Open another table."""
+    def no_table(self) -> None:
+        """What was to be opened cannot be."""
+        self.opening = None
+        self.opened.set(None)
+
+    async def open(self, call: Callable[..., desk.Opened]) -> None:
+        """Open another table, as the controls say that it is read."""
         self.forget()
         self.opened.set(None)
-        self.opened.set(await self.attempt("table", call))
+        with reactive.isolate():
+            self.read = self.said("table")
+        self.opening = call
+        self.opened.set(await self.attempt("table", partial(call, said=self.read)))
+
+    async def open_again(self) -> None:
+        """The same table, if it is now to be read otherwise."""
+        if self.said("table") != self.read and self.opening is not None:
+            await self.open(self.opening)
 
     def forget(self) -> None:
         """A new table or other columns: nothing of the old ones stays."""
@@ -168,6 +182,8 @@ class Visit:
 
     def asked(self, more: More, secret: str, keep: float | None = None) -> Spec | None:
         """What is chosen, or with `keep` what is looked for; None, and words for the page, if it makes no sense."""
+        with reactive.isolate():
+            now = self.counted.get()
         epsilon = self.input.epsilon() if keep is None else None
         chosen = {
             "notion": self.input.notion(),
@@ -178,45 +194,33 @@ class Visit:
             "confidence": self.input.people(),
             "within": self.input.within() if "within" in self.input else "",
             "objective": self.objective(),
+            "time_limit": self.seconds(),
         }
         try:
-            return spec_of(secret, chosen, more)
+            return spec_of(secret, chosen, more, now.said if now is not None else {})
         except PrivacyFunnelError as trouble:
-            self.say("promise", str(trouble))
+            self.say("promise", others.with_labels(str(trouble)))
             return None
 
     def more(self, counts: Counts) -> More:
         """What is chosen beside a kind of promise and its ε."""
-        given, names = self.input, counts.exact.joint.secret_names
-        beliefs = str(given.beliefs()).strip() if "beliefs" in given else ""
-        limited = beliefs if given.notion() == Belief.name else None
-        if "levels" not in given:  # the page is not there yet
-            return More(names[1] if len(names) > 1 else "", beliefs=limited)
-        per_range = given.per_range()
-        further = others.chosen(given.__contains__, lambda place: str(given[place]()), False)
-        return More(
-            names[1] if len(names) > 1 else "",
-            given.second_epsilon() if "second_epsilon" in given and len(names) > 1 else None,
-            str(given.levels()).strip(),
-            bool(given.ordered()),
-            tuple(name for name in counts.exact.joint.attributes if name in given.exact()),
-            per_range if isinstance(per_range, int | float) and given.ordered() else None,
-            limited,
-            tuple(further.items()),
-        )
+        joint = counts.exact.joint
+        return more_on(self.input, joint.secret_names, joint.attributes, self.said("promise"))
 
-    def of_columns(self) -> dict[str, str]:
-        """What is typed about all columns."""
-        return others.chosen(self.input.__contains__, lambda place: str(self.input[place]()), True)
+    def said(self, step: others.Step) -> dict[str, str]:
+        """What the controls of a step say that are made from their fields."""
+        start = self.started() if step != "table" else self.start
+        return others.chosen(self.input, step, start.others if start is not None else {})
 
-    def cuts(self, columns: Sequence[Suggestion]) -> dict[str, Cut]:
-        """How every column is to be cut, as chosen."""
-        given = self.input
-        return {
-            column.column: (str(given[f"cut_{i}"]()), str(given[f"cut_at_{i}"]()) if f"cut_at_{i}" in given else "")
-            for i, column in enumerate(columns)
-            if f"cut_{i}" in given
-        }
+    def named(self) -> dict[str, str]:
+        """What their owner calls the files that were uploaded beside the table."""
+        with reactive.isolate():
+            return others.uploaded(self.input)
+
+    def seconds(self) -> str:
+        """How long each search may take, as chosen."""
+        typed = self.input.time_limit() if "time_limit" in self.input else self.time_limit
+        return "" if typed is None else repr(typed)
 
     def attackers(self) -> str:
         """How many columns attackers may know, as chosen."""

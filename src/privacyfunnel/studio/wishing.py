@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, get_args
+from collections.abc import Mapping, Sequence
+from typing import get_args
 
 from privacyfunnel.errors import InvalidTable
+from privacyfunnel.spec.form import texts_of
+from privacyfunnel.spec.spec import Spec
+from privacyfunnel.studio.others import Page
 from privacyfunnel.tables.cutting import Bins
 from privacyfunnel.tables.fitting import Precision, Wishes
+from privacyfunnel.tables.suggesting import Suggestion
 from privacyfunnel.tables.typed import read_bins, whole_number
 
 AUTOMATIC, BINS, EACH, TOP = "automatic", "bins", "each", "top"
@@ -15,6 +19,15 @@ DATES: tuple[Precision, ...] = get_args(Precision)
 
 Cut = tuple[str, str]
 """How a column is cut, and the number or the borders that were typed for it."""
+
+
+def cuts_on(page: Page, columns: Sequence[Suggestion]) -> dict[str, Cut]:
+    """How every column is to be cut, as chosen."""
+    return {
+        column.column: (str(page[f"cut_{i}"]()), str(page[f"cut_at_{i}"]()) if f"cut_at_{i}" in page else "")
+        for i, column in enumerate(columns)
+        if f"cut_{i}" in page
+    }
 
 
 def wishes_of(cuts: Mapping[str, Cut]) -> Wishes:
@@ -43,7 +56,13 @@ def wishes_of(cuts: Mapping[str, Cut]) -> Wishes:
     return Wishes(bins, top, dates)
 
 
-def key_of(wishes: Wishes) -> tuple[Any, ...]:
-    """What tells wishes apart: counts with the same are the same."""
-    asked = (wishes.bins, wishes.top, wishes.dates, wishes.groups, {"missing": wishes.missing})
-    return tuple(tuple(sorted((name, str(one)) for name, one in some.items())) for some in asked)
+def typed(cuts: Mapping[str, Cut]) -> dict[str, str]:
+    """The same as the controls of keys would hold it.
+
+    >>> typed({"age": ("bins", "18, 65"), "town": ("top", "5"), "sex": ("automatic", "")})
+    {'bins': 'age=18,65', 'top': 'town=5'}
+    """
+    wishes = wishes_of(cuts)
+    asked = {name: tuple(one) if isinstance(one, list | tuple) else one for name, one in wishes.bins.items()}
+    found = {"bins": asked, "top": dict(wishes.top), "dates": dict(wishes.dates)}
+    return {name: "\n".join(texts_of(Spec, name, table)) for name, table in found.items() if table}

@@ -47,7 +47,8 @@ def known_encoding(encoding: str) -> str:
     return ENCODINGS[encoding.lower()]
 
 
-def _checked(delimiter: str | None) -> str | None:
+def checked_delimiter(delimiter: str | None) -> str | None:
+    """A sign that can separate fields; None where it is to be found out."""
     if delimiter == "\\t":
         return "\t"
     if delimiter is not None and (len(delimiter.encode()) != 1 or delimiter in '"\r\n\0'):
@@ -57,7 +58,7 @@ def _checked(delimiter: str | None) -> str | None:
 
 def header(start: str, path: str, delimiter: str | None) -> tuple[list[str], str]:
     """The column names and the delimiter: the one that splits the first line into the most fields."""
-    delimiter = _checked(delimiter)
+    delimiter = checked_delimiter(delimiter)
     if not start.strip():
         raise InvalidTable(f"{path} is empty")
     candidates = [delimiter] if delimiter is not None else list(DELIMITERS)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from privacyfunnel.distribution.column import EXACT, OPEN, short
 from privacyfunnel.errors import InvalidTable
+from privacyfunnel.model.columns import NEAR
 from privacyfunnel.typing import Integers
 
 MOST_BINS = 10_000
@@ -21,6 +22,11 @@ MOVED = 0.2
 """Of the least distance of two cuts, by which rounding may move one: counts then stay about equal."""
 MOST_NAMED = 3
 """Numbers with a bin of their own that are named in a line; more are counted."""
+
+MOST_DECIMALS = 6
+"""Numbers with more digits behind the point are measurements: they are written with so many."""
+PER_ROUND = 100_000
+"""Rows that are looked at for decimals: a format shows in far fewer."""
 
 Bins = Sequence[float] | int | str
 """Edges, a number of quantile bins, or "quantile:k", "width:k" or "each"."""
@@ -130,3 +136,17 @@ def _rounded(cuts: list[float], numbers: Numbers) -> list[float]:
         if len(set(rounded)) == len(cuts) and error <= MOVED * nearest:
             return rounded
     return cuts
+
+
+def decimals_of(numbers: Numbers) -> int:
+    """How many digits the numbers of a column have behind the point.
+
+    >>> decimals_of(np.array([1.0, 2.5, 3.25, np.nan]))
+    2
+    """
+    there = numbers[np.isfinite(numbers)][:PER_ROUND]
+    for decimals in range(MOST_DECIMALS):
+        scaled = there * 10.0**decimals
+        if np.abs(scaled - np.rint(scaled)).max(initial=0.0) <= NEAR:
+            return decimals
+    return MOST_DECIMALS

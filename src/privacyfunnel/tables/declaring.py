@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from privacyfunnel.distribution.column import OPEN, OTHER, Column
 from privacyfunnel.errors import InvalidTable
 from privacyfunnel.protocols.json_file import MOST_COLUMNS
-from privacyfunnel.tables.cutting import FLOAT_DIGITS
+from privacyfunnel.tables.cutting import FLOAT_DIGITS, decimals_of
 from privacyfunnel.tables.domain import SCHEMA, DeclaredColumn, Domain
-from privacyfunnel.tables.fitting import DEFAULT_BINS, Wishes, fit_columns
+from privacyfunnel.tables.fitting import DEFAULT_BINS, Wishes, fit_columns, numbers_in
 from privacyfunnel.tables.sources import Source
 
 ROUND_STEPS = (1, 2, 5, 10)
@@ -39,7 +39,7 @@ NUMBER_WORDS = (
 )
 ROUND_WORDS = (
     "These borders lie where most numbers of the table are. Replace them by round ones that were decided without "
-    "looking at it; null leaves an end open."
+    "looking at it; null leaves an end open. Decimals are the most digits behind the point that occur here."
 )
 BOTH_WORDS = "True and false are all there is."
 MISSING_WORDS = "Entries are missing in this table: let this be true only if they can be, whoever is asked."
@@ -60,15 +60,16 @@ def template(source: Source, names: Sequence[str] | None = None, missing: Sequen
     source.hold(asked)
     fitted = fit_columns(source, asked, Wishes(missing=tuple(missing)))
     own = {one.column.name for one in fitted if one.identifier and names is None}
-    columns = tuple(_declared(one.column) for one in fitted if one.column.name not in own)
+    columns = tuple(_declared(one.column, source) for one in fitted if one.column.name not in own)
     if not columns:
         raise InvalidTable(f"every column of {source.name} looks like the names of people; choose some with --columns")
     return Domain(schema=SCHEMA, about=ABOUT, columns=columns)
 
 
-def _declared(column: Column) -> DeclaredColumn:
+def _declared(column: Column, source: Source) -> DeclaredColumn:
     """The column with all that occurs in the table, and words on it."""
     gone = None in column.labels
+    decimals = None
     own = tuple(label for label in column.labels if label is not None and not (column.other and label == OTHER))
     words = FREQUENT_WORDS if column.other else LIST_WORDS
     if column.kind in ("integer", "number"):
@@ -77,11 +78,13 @@ def _declared(column: Column) -> DeclaredColumn:
         own, words = (False, True), BOTH_WORDS
     if column.kind == "bins":
         own, words = (), ROUND_WORDS
+        decimals = decimals_of(numbers_in(source, column.name, column.missing, column.written)[0])
     return DeclaredColumn(
         name=column.name,
         kind=column.kind,
         values=own,
         edges=(None, *round_borders(column.edges), None) if column.kind == "bins" else (),
+        decimals=decimals,
         outside="other" if column.other else "refuse",
         missing=gone,
         missing_texts=column.missing,

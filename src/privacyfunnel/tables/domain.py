@@ -15,6 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from privacyfunnel.distribution import raw
@@ -33,6 +34,7 @@ from privacyfunnel.distribution.column import (
 from privacyfunnel.distribution.raw import Kind
 from privacyfunnel.errors import InvalidDomain
 from privacyfunnel.protocols.json_file import LONGEST_TEXT, MOST_BYTES, MOST_COLUMNS, SHOWN
+from privacyfunnel.tables.cutting import MOST_DECIMALS, decimals_of
 from privacyfunnel.tables.mistakes import parsed, words_for
 
 SCHEMA: Literal["privacyfunnel-domain/1"] = "privacyfunnel-domain/1"
@@ -70,6 +72,9 @@ class DeclaredColumn(BaseModel):
     edges: tuple[float | None, ...] = Field(default=(), max_length=MOST_LABELS)
     """For bins only: their increasing borders, where a bin holds its lower one and the last bin both. Null as the first
     or last leaves that end open."""
+    decimals: int | None = Field(default=None, ge=0, le=MOST_DECIMALS)
+    """For bins only: how many digits its numbers have behind the point, where numbers are drawn inside of bins. Without
+    it, as many as its borders have."""
     outside: Literal["refuse", "other"] = "refuse"
     """What becomes of all other values: the table is refused, or they count as "other". Not for bins, whose outer
     borders can be left open instead, nor for booleans."""
@@ -140,6 +145,8 @@ class DeclaredColumn(BaseModel):
     def _mistakes_in_values(self) -> Iterator[str]:
         if self.edges:
             yield f'only bins have "edges", and this is {self.kind}; delete them, or make its kind "bins"'
+        if self.decimals is not None:
+            yield f'only bins have "decimals", and this is {self.kind}; delete them'
         if not self.values and not self.missing:
             yield 'no values are declared; list them in "values"'
         if self.outside == "other" and self.kind == "boolean":
@@ -234,6 +241,12 @@ class Domain(BaseModel):
         self.require([name])
         return self._by_name[name].column()
 
+    def decimals(self, name: str) -> int:
+        """How many digits the numbers of a column of bins have behind the point: as is declared, or as its borders."""
+        own = self._by_name[name]
+        borders = np.array([edge for edge in own.edges if edge is not None])
+        return decimals_of(borders) if own.decimals is None else own.decimals
+
 
 def opened(domain: Domain | str | Path | None) -> Domain | None:
     """A domain that is given itself, or by the path of its file."""
@@ -304,6 +317,8 @@ def _fields(column: DeclaredColumn) -> dict[str, Any]:
     content = column.model_dump()
     content["edges"] = tuple(map(_short, column.edges))
     del content["values" if column.kind == "bins" else "edges"]
+    if column.decimals is None:
+        del content["decimals"]
     if not column.comment:
         del content["comment"]
     return content

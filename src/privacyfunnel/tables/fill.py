@@ -10,11 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from privacyfunnel.distribution.column import EXACT, OTHER, UNSEEN, Column
-from privacyfunnel.distribution.raw import LETTERS, as_kind, as_text
+from privacyfunnel.distribution.column import EXACT, OTHER, UNSEEN, Column, Reading
+from privacyfunnel.distribution.raw import LETTERS, as_text
 from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.model.columns import (
-    NEAR,
     PARTS,
     Counted,
     by_date,
@@ -25,6 +24,7 @@ from privacyfunnel.model.columns import (
 )
 from privacyfunnel.model.fitting import fit_fill
 from privacyfunnel.protocols.protocol import Protocol
+from privacyfunnel.tables.cutting import decimals_of
 from privacyfunnel.tables.domain import Domain
 from privacyfunnel.tables.fitting import FittedColumn, Wishes, fit_columns
 from privacyfunnel.tables.never import declared
@@ -38,10 +38,6 @@ MOST_LABELS = 500
 """Of a filled column of texts: the others are one value."""
 FEWEST = 20
 """Rows for each value, on average, of a column of very many texts: with fewer, its values name people."""
-MOST_DECIMALS = 6
-"""Numbers with more digits behind the point are measurements: they are written with so many."""
-PER_ROUND = 100_000
-"""Rows that are looked at for decimals: a format shows in far fewer."""
 
 
 def with_fill(
@@ -63,24 +59,33 @@ def with_fill(
 
     With `rest`, those of them that look like identifiers are left out. Kept ranges are written as numbers, months as
     days and other values than the most frequent as what they are, each drawn within what is kept: not with `ranges`,
-    and not in the columns `whole`. No row that is drawn fulfils the condition `never`. What was read of the columns is
-    as for a fit: their values and ranges are those of the table, and all that is counted of people has noise.
+    and not in the columns `whole`. No row that is drawn fulfils the condition `never`. What is read of the columns is
+    as for a fit: their values, ranges and decimals are those of the table, or with a `domain` of that alone; and all
+    that is counted of people has noise.
     """
     spent = protocol.spent
     if spent is None or protocol.fill is not None:
         raise InvalidInput("columns are filled beside the kept columns of a private fit, once")
     doing("reading the columns that are filled")
     columns = _columns(source, names, tuple(missing), rest) if domain is None else list(map(domain.column, names))
-    finer = {} if ranges else _finer(source, protocol.columns, tuple(missing), whole)
+    finer = {} if ranges or domain is not None else _finer(source, protocol.columns, tuple(missing), whole)
     read = _read(source, [*columns, *protocol.columns, *finer.values()])
     if any(len(codes) != protocol.people for codes, _ in read):
         raise InvalidTable("columns are filled from the table that the protocol was fitted on; this one has other rows")
     drawn, coarse, fine = read[: len(columns)], read[len(columns) :][: len(protocol.columns)], read[-len(finer) :]
-    counted = [(_counted(column, own[1], False), own) for column, own in zip(columns, drawn, strict=True)]
+
+    def decimals(column: Column, own: Rows) -> int | None:
+        if own[1] is None:
+            return None
+        return decimals_of(own[1]) if domain is None else domain.decimals(column.name)
+
+    counted = [
+        (_counted(column, decimals(column, own), False), own) for column, own in zip(columns, drawn, strict=True)
+    ]
     if not ranges:
         own_of = dict(zip(finer, fine if finer else [], strict=True))
         for column, own in zip(protocol.columns, coarse, strict=True):
-            found = _kept(column, own[1], finer.get(column.name))
+            found = _kept(column, decimals(column, own), finer.get(column.name))
             counted += [(found, own_of.get(column.name, own))] if found is not None else []
     ruled_out = None
     if never is not None:
@@ -140,6 +145,18 @@ def _own_values(fitted: FittedColumn, source: Source) -> Column:
     return Column(**column.reading().model_dump(), labels=labels)
 
 
+def readings_of(
+    protocol: Protocol, source: Source, missing: Sequence[str] = (), domain: Domain | None = None
+) -> dict[str, Reading]:
+    """How the table has the filled numbers and dates, which `with_fill` read from it."""
+    inside = protocol.fill.inside if protocol.fill is not None else ()
+    names = [one.name for one in inside if one.column is None and one.name not in protocol.attributes]
+    if domain is not None:
+        return {name: domain.column(name).reading() for name in names}
+    fitted = fit_columns(source, names, Wishes(missing=tuple(missing))) if names else ()
+    return {one.column.name: one.column.reading() for one in fitted}
+
+
 Rows = tuple[Integers, Vector | None]
 """The codes of a column, row by row, and its numbers, where it holds ranges of them."""
 
@@ -153,8 +170,8 @@ def _read(source: Source, columns: Sequence[Column]) -> list[Rows]:
             array = _one(batch.column(column.name))
             codes[i].append(column.encode(array))
             if column.kind == "bins":
-                values = as_kind(_plain(array), "number").to_numpy(zero_copy_only=False)
-                numbers[i].append(values.astype(np.float64))
+                values, _ = column.recognise(_plain(array))
+                numbers[i].append(values.to_numpy(zero_copy_only=False).astype(np.float64))
     found: list[Rows] = []
     for column, own, values in zip(columns, codes, numbers, strict=True):
         whole = np.concatenate(own)
@@ -166,30 +183,30 @@ def _read(source: Source, columns: Sequence[Column]) -> list[Rows]:
     return found
 
 
-def _counted(column: Column, numbers: Vector | None, kept: bool) -> Counted:
-    """How a column is counted, and written again."""
-    if numbers is not None:
-        own = _on_grid(column, numbers, kept)
+def _counted(column: Column, decimals: int | None, kept: bool) -> Counted:
+    """How a column is counted, and written again; `decimals` are those of ranges of numbers."""
+    if decimals is not None:
+        own = _on_grid(column, decimals, kept)
         if own is not None:
             return own
     return by_date(column) if column.kind in LETTERS else by_label(column)
 
 
-def _kept(column: Column, numbers: Vector | None, finer: Column | None) -> Counted | None:
+def _kept(column: Column, decimals: int | None, finer: Column | None) -> Counted | None:
     """How a kept column is written more finely than it is kept; None if it is not.
 
     A range is not that has no number of the column's own grid in it.
     """
-    if numbers is not None:
-        return _on_grid(column, numbers, True)
+    if decimals is not None:
+        return _on_grid(column, decimals, True)
     if finer is not None:
         return by_finer_label(finer, column.encode(pa.array([*finer.labels], pa.string())))
     return replace(by_date(column), kept=True) if column.kind in ("year", "month") else None
 
 
-def _on_grid(column: Column, numbers: Vector, kept: bool) -> Counted | None:
-    """A column of ranges whose numbers have few decimals, each of its ranges with numbers in it."""
-    counted = by_number(column, decimals_of(numbers), PARTS, kept)
+def _on_grid(column: Column, decimals: int, kept: bool) -> Counted | None:
+    """A column of ranges whose numbers have so many decimals, each of its ranges with numbers in it."""
+    counted = by_number(column, decimals, PARTS, kept)
     scale, edges = 10.0**counted.decimals, np.array(column.edges)
     for code, first, last in zip(counted.code, counted.first, counted.last, strict=True):
         inside = code == counted.gone or (first / scale >= edges[code] and last / scale <= edges[code + 1])
@@ -197,20 +214,6 @@ def _on_grid(column: Column, numbers: Vector, kept: bool) -> Counted | None:
         if not inside or not ends_inside or max(abs(first), abs(last)) > EXACT:
             return None
     return counted
-
-
-def decimals_of(numbers: Vector) -> int:
-    """How many digits the numbers of a column have behind the point.
-
-    >>> decimals_of(np.array([1.0, 2.5, 3.25, np.nan]))
-    2
-    """
-    there = numbers[np.isfinite(numbers)][:PER_ROUND]
-    for decimals in range(MOST_DECIMALS):
-        scaled = there * 10.0**decimals
-        if np.abs(scaled - np.rint(scaled)).max(initial=0.0) <= NEAR:
-            return decimals
-    return MOST_DECIMALS
 
 
 def _one(array: Any) -> pa.Array:

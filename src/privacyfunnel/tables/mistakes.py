@@ -12,6 +12,7 @@ from privacyfunnel.distribution.column import LONGEST_NAME
 from privacyfunnel.distribution.raw import Kind, Written
 from privacyfunnel.errors import InvalidDomain
 from privacyfunnel.protocols.json_file import SHOWN
+from privacyfunnel.tables.cutting import MOST_DECIMALS
 
 FAMILY_LETTERS = len("privacyfunnel-domain/")
 """Of a schema: what all of its versions have in common."""
@@ -22,6 +23,7 @@ MUST_BE = {
     "kind": f"one of {', '.join(get_args(Kind))}, in quotes",
     "values": 'a list of texts, numbers, or true and false; if missing can occur, say "missing": true',
     "edges": "a list of increasing numbers, where the first and the last may be null",
+    "decimals": f"a whole number from 0 to {MOST_DECIMALS}",
     "outside": '"refuse" or "other"',
     "missing": "true or false, without quotes",
     "missing_texts": "a list of texts",

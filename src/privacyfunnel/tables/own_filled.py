@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 
-from privacyfunnel.distribution.column import Column
+from privacyfunnel.distribution.column import Column, Reading
+from privacyfunnel.distribution.raw import present, rewritten
 from privacyfunnel.protocols.fill import FIRST, LAST, Inside
 from privacyfunnel.protocols.never import GONE
 from privacyfunnel.protocols.own_table import OwnFilled, own_filled
@@ -18,8 +19,10 @@ from privacyfunnel.tables.sources import Source
 from privacyfunnel.typing import Integers
 
 
-def own_filled_of(protocol: Protocol, table: Source, released: Source) -> OwnFilled | None:
-    """Errors of shares in filled columns; None if there are none.
+def own_filled_of(
+    protocol: Protocol, table: Source, released: Source, readings: Mapping[str, Reading]
+) -> OwnFilled | None:
+    """Errors of shares in filled columns, whose numbers and dates the table has as `readings` say; None if none is.
 
     The values of a column are its labels, or the parts of ranges in which the model counts its numbers; what is
     missing is one more, and what the model does not write another.
@@ -28,12 +31,15 @@ def own_filled_of(protocol: Protocol, table: Source, released: Source) -> OwnFil
     if fill is None or not fill.names:
         return None
     inside = [one for one in fill.inside if one.name in fill.names]
-    before, after = _counts(table, inside, lambda column: column), _counts(released, inside, as_released)
+    before = _counts(table, inside, lambda column: column, readings)
+    after = _counts(released, inside, as_released, {})
     counts = {one.name: (was, drawn) for one, was, drawn in zip(inside, before, after, strict=True)}
     return own_filled(counts, int(before[0].sum()))
 
 
-def _counts(source: Source, inside: Sequence[Inside], as_read: Callable[[Column], Column]) -> list[Integers]:
+def _counts(
+    source: Source, inside: Sequence[Inside], as_read: Callable[[Column], Column], readings: Mapping[str, Reading]
+) -> list[Integers]:
     """counts[k][a]: how many rows have the value a of the column inside[k]."""
     labels = [as_read(one.column) if one.column is not None else None for one in inside]
     cells = [_cells(one) for one in inside]
@@ -42,6 +48,9 @@ def _counts(source: Source, inside: Sequence[Inside], as_read: Callable[[Column]
         for one, own, (first, last), counts in zip(inside, labels, cells, found, strict=True):
             array = one_array(batch.column(one.name))
             plain = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+            reading = readings.get(one.name)
+            if reading is not None:
+                plain = rewritten(present(plain, reading.missing), reading.written)
             numbers, _ = read(one, own, plain)
             place = np.maximum(np.searchsorted(first, numbers, side="right") - 1, 0)
             within = (numbers >= first[place]) & (numbers <= last[place])

@@ -207,7 +207,7 @@ def as_released(column: Column) -> Column:
 def _readers(protocol: Protocol) -> list[Column]:
     """How the columns that tell the outputs are read back."""
     numbers = protocol.fill.numbers if protocol.fill is not None else ()
-    readers = [column if column.name in numbers else as_released(column) for column in protocol.columns]
+    readers = [column.written_by_us if column.name in numbers else as_released(column) for column in protocol.columns]
     variants = protocol.step.variants
     if variants is not None and protocol.variant is not None:
         places = tuple(range(int(variants.max()) + 1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -116,6 +116,11 @@ def suggest(source: Source, secret: str | None = None, declared: Sequence[str] |
     return tuple(found)
 
 
+def hint_of(name: str) -> Hint:
+    """What the name of a column tells."""
+    return next((hint for hint, names in HINTS.items() if names.search(name)), "")
+
+
 class Crowds:
     """Which people share a combination of the columns that are released, by the first rows of a table."""
 
@@ -155,17 +160,24 @@ def _together(source: Source, secret: Column, column: Column) -> Vector:
 def likely_secret(columns: Sequence[Suggestion]) -> str | None:
     """The column that is most likely the secret, if any looks like one.
 
-    Those named like a secret come before what is to be predicted, and that before traits; of those alike, the one with
-    few values, and the last. If no name tells, it is the last column if that has two values.
+    Those named like a secret come before what is to be predicted, and that before traits. Of those alike, it is the
+    last one with few values whose name does not go on from that of another (illness_code, illness). If no name tells,
+    it is the last column if that has two values.
     """
     there = [column for column in columns if column.part == "release"]
     for hint in HINTS:
         named = [column for column in there if column.hint == hint]
         if named:
-            few = [column for column in named if column.values <= FEW_VALUES]
-            return (few or named)[-1].column
+            few = [column for column in named if column.values <= FEW_VALUES] or named
+            whole = {column.column.lower() for column in few}
+            return [one.column for one in few if not _goes_on(one.column.lower(), whole)][-1]
     last = columns[-1] if columns else None
     return last.column if last is not None and last in there and last.values == 2 and len(there) > 1 else None
+
+
+def _goes_on(name: str, others: Collection[str]) -> bool:
+    """Whether a name begins with another one."""
+    return any(name != other and name.startswith(other) for other in others)
 
 
 def _look(source: Source, name: str, rows: int, distinct: int, read: dict[str, Column]) -> Suggestion:
@@ -176,7 +188,7 @@ def _look(source: Source, name: str, rows: int, distinct: int, read: dict[str, C
         return Suggestion(name, 0, distinct, str(trouble), "leave out", False)
     values, kind = len(fitted.column), fitted.column.kind
     read[name] = fitted.column
-    hint: Hint = next((hint for hint, names in HINTS.items() if names.search(name)), "")
+    hint = hint_of(name)
     how = fitted.notice
     part: Role = "release"
     if distinct <= 1:
