@@ -1,6 +1,6 @@
 """Wide tables: rows redrawn by a private model, beside what else can be done with eight to eleven columns.
 
-For each table: `fit --set model` at ε = 0.5 and ε₀ = 1, its CPU time and memory; one release; errors of single and pair
+For each table: a model at ε = 0.5 and ε₀ = 1, its CPU time and memory; one release; errors of single and pair
 shares in standard errors of the original table; and learned attackers who know the secrets of half of the people and
 are scored on the other half: how often the secret occurs among the 5% of rows that they find least and most telling,
 over its overall share, with intervals of two standard errors; and the area under the curve. Synthetic rows have

@@ -1,7 +1,7 @@
 """What a list of the program over all pairs gains over a model's groups, and both beside the usual private fit.
 
 A model (ε₀ = 1) of columns with a few hundred to a few thousand combinations, two and three secrets. On the same model,
-as `fit --set model` makes them: groups, and the list that the program over all pairs finds within WIDE_PROGRAM_SECONDS
+as `fit` makes models: groups, and the list that the program over all pairs finds within WIDE_PROGRAM_SECONDS
 (default: 60). Cells and rows unchanged and information kept of H(X), by the model; how many numbers are listed, and CPU
 time. Then the usual private fit of the same columns (`fit --private 1`, which adds noise to all combinations, and
 leaves those with fewer than ten people to others), and one release of the table by each: cells unchanged, shares of

@@ -413,8 +413,8 @@ MUTATIONS = {
     ),
     "a search that the exact counts reach": Mutation(
         "fit_spec",
-        "_search(*_chosen(spec, _exact(spec, table), json), None",
-        "exact = _exact(spec, table); _search(*_chosen(spec, exact, json), None",
+        "chosen = _modelled_or_chosen(spec, _exact(spec, table)",
+        "exact = _exact(spec, table); chosen = _modelled_or_chosen(spec, exact",
         (
             "cli/test_replayed_noise.py::"
             "test_what_follows_the_noise_has_no_exact_counts_at_hand[cli.searching.optimise_inside-watched1-options1]",

@@ -242,8 +242,6 @@ def test_parameters_that_make_no_sense_are_refused_when_fitting(parameters, erro
         ({"time_limit": -1}, "time_limit should be a number of seconds from 0 on"),
         ({"exact": "town"}, "exact should be names of columns"),
         ({"insist": "yes"}, "insist should be true or false"),
-        ({"model": True, "gap": 0.1}, "model cannot be combined with gap"),
-        ({"model": True, "exact": ["town"]}, "model cannot be combined with exact: it finds its own protocol"),
         ({"unseen": "guess"}, "unseen should be refuse or draw"),
         ({"random_state": "x"}, "random_state should be a whole number"),
     ],

@@ -20,6 +20,7 @@ from privacyfunnel.promises.notion import Notion
 from privacyfunnel.promises.notions import kind_named
 from privacyfunnel.protocols.protocol import Objective, Protocol
 from privacyfunnel.spec import as_keywords
+from privacyfunnel.spec.counting import is_modelled
 from privacyfunnel.spec.form import without_empty
 from privacyfunnel.spec.of_fit import USUAL_OBJECTIVE
 from privacyfunnel.spec.of_protocol import DOMAIN, asked_by
@@ -87,7 +88,6 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
         they are; where no such draw is known (side channels), `fit` refuses
     gap, time_limit : as for pf.optimise; a gap of None is that of the objective
     exact : columns that are released as they are
-    model : estimate noisy tables of pairs of columns and a model of them, for all combinations of values
     random_state : None, for the operating system's randomness; a number is for tests and is insecure
 
     Attributes
@@ -125,7 +125,6 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
         random_state: int | None = None,
         exact: Sequence[str] | None = None,
         insist: bool = False,
-        model: bool = False,
     ) -> None:
         self.notion = notion
         self.epsilon = epsilon
@@ -147,7 +146,6 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
         self.random_state = random_state
         self.exact = exact
         self.insist = insist
-        self.model = model
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the best protocol for the rows of X and their secret."""
@@ -165,9 +163,10 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
             table, secrets = table.append_column(secret, self._secret_of(y, table)), [secret]
         attributes = [name for name in table.column_names if name not in secrets]
         wishes = Wishes(self._bins(table, attributes), self.top or {}, self.dates or {}, self.missing)
-        promise = self._promise(self._asked(secrets, wishes))
+        asked = self._asked(secrets, wishes)
+        promise = self._promise(asked)
         counted = count_table(table, secrets, attributes, wishes=wishes, domain=self.domain)
-        if self.model:
+        if is_modelled(asked, counted.joint):
             protocol = fit_wide(counted.joint, promise, self.private, seconds=self.time_limit)
         else:
             safe = counted.safely(self.private, at_least=self.at_least, insist=self.insist)
@@ -260,7 +259,7 @@ class PrivacyFunnel(TransformerMixin, BaseEstimator):
 
     def _asked(self, secrets: Sequence[str], wishes: Wishes) -> Spec:
         """What the parameters ask for, refused in the same words as on the command line."""
-        keys: dict[str, Any] = {"secret": [list(secrets)], "model": self.model, "exact_fit": self.private is None}
+        keys: dict[str, Any] = {"secret": [list(secrets)], "exact_fit": self.private is None}
         if isinstance(self.notion, Notion):
             keys |= asked_by(self.notion, secrets) or {}
         else:

@@ -172,6 +172,7 @@ def test_coarsening_alone_goes_by_the_numbers_of_values_and_says_when_it_is_not_
     many = count_table(wide(), "ill", ["c0", "c1", "c2", "fine"])
     people = People.of(many, True)
     assert until_there_is_room(people, room_for_noise(people)) is None
+    assert not room_for_noise(People.of(few, True), 0.5)([(0, 0), (1, 0), (2, 0)])  # of twice the noise, half the cells
     with pytest.raises(InvalidInput, match="--columns auto"):
         accepted(many, False, True, 1.0)
     with pytest.raises(InvalidInput, match="no column can be released"):

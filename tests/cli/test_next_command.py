@@ -11,6 +11,7 @@ import pytest
 from privacyfunnel.cli import next_command
 from privacyfunnel.cli.app import COMMANDS, run
 from privacyfunnel.recipes import recipe as recipes
+from small_models import small_models
 
 HERE = "Anna's release, 2024"
 """A folder with a quote and spaces in its name."""
@@ -120,16 +121,18 @@ def test_a_follow_up_leads_to_a_folder(folder, following, capsys):
 
 
 def test_a_model_leads_to_a_folder_and_to_estimates_from_it(folder, following):
-    asked = ["--secret", "obese", "--columns", "sex,town,height", *HEIGHT.split(), "--epsilon", "0.5", "--set", "model"]
-    names = following("fit", folder / "people.csv", *asked, "-o", folder / "wide.json")
+    asked = ["--secret", "obese", "--columns", "sex,town,height", *HEIGHT.split(), "--epsilon", "0.5"]
+    with small_models():
+        names = following("fit", folder / "people.csv", *asked, "-o", folder / "wide.json")
     assert names == ["fit", "sanitise", "audit", "publish", "fill in", "publish", "estimate"]
 
 
 def test_a_recipe_of_a_model_leads_to_a_folder_and_to_estimates_from_it(folder, following):
     path = folder / "wide.toml"
-    fit = "secret = 'obese'\ncolumns = ['sex', 'town']\nepsilon = 0.5\nmodel = true"
+    fit = "secret = 'obese'\ncolumns = ['sex', 'town']\nepsilon = 0.5"
     path.write_text(f"recipe = 1\ntable = 'people.csv'\noutput = 'wide'\n[fit]\n{fit}\n", encoding="utf-8")
-    assert following("run", path) == ["run", "publish", "fill in", "publish", "estimate"]
+    with small_models():
+        assert following("run", path) == ["run", "publish", "fill in", "publish", "estimate"]
 
 
 def test_a_fit_without_a_promise_leads_to_one_with_the_epsilon_that_it_proposes(folder, following):

@@ -211,6 +211,8 @@ def test_a_large_domain_counts_those_whose_combination_is_not_told(tmp_path, cap
         "--set",
         "delta=1e-9",
         "--set",
+        "at-least=2",
+        "--set",
         "insist",
     ]
     assert run(["fit", str(tmp_path / "t.csv"), *asked, "-o", str(tmp_path / "p.json"), "--json"]) == 0

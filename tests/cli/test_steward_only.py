@@ -16,11 +16,12 @@ import privacyfunnel
 from privacyfunnel.cli import show
 from privacyfunnel.cli.app import run
 from privacyfunnel.cli.steward import MARK
+from small_models import small_models
 
 PEOPLE = 900
 DOMAIN = {"ill": ["no", "yes"], "town": ["a", "b", "c", "d"], "job": ["v", "w", "x"]}
-OF_THE_RUN = {"seconds", "files", "at", "report", "output", "protocol_seconds"}
-"""Times, and files with rows that are drawn afresh."""
+OF_THE_RUN = {"seconds", "files", "at", "report", "output", "protocol_seconds", "other_noise"}
+"""Times, what is tried as long as there is time, and files with rows that are drawn afresh."""
 ENDS = "└"
 """Of a table on a terminal."""
 
@@ -118,7 +119,7 @@ def commands(folder, protocol, table, out):
     again = ["--remember", str(out / "people.key"), "--person", "id"]
     return {
         "fit": fit(folder, table, out / "p.json"),
-        "fit --set model": [*fit(folder, table, out / "w.json")[:-2], "--force", "--set", "model"],
+        "fit of a model": [*fit(folder, table, out / "w.json")[:-2], "--force"],
         "sanitise": ["sanitise", own, "--protocol", made, "-o", str(out / "open.csv"), "--force"],
         "sanitise --remember": ["sanitise", own, "--protocol", made, "-o", str(out / "o.csv"), "--force", *again],
         "audit": ["audit", made, "--table", own],
@@ -133,7 +134,7 @@ def commands(folder, protocol, table, out):
 COMMANDS = (
     *(
         "fit",
-        "fit --set model",
+        "fit of a model",
         "sanitise",
         "sanitise --remember",
         "audit",
@@ -179,7 +180,8 @@ def said(folder, protocol, tmp_path, capsys, name, *more):
         if name == "ledger" and not (out / "people.key").exists():
             assert run(asked["sanitise --remember"]) == 0
             capsys.readouterr()
-        assert run([*asked[name], *more]) == 0
+        with small_models(name == "fit of a model"):
+            assert run([*asked[name], *more]) == 0
         text = capsys.readouterr().out.replace(str(out), "OUT").replace(str(folder / f"{table}."), "TABLE.")
         found.append(text.replace(f"{table}.toml", "RECIPE").replace(f"{table}.csv", "TABLE.csv"))
     return found

@@ -29,7 +29,7 @@ def fit(table, tmp_path, *options, seconds=3):
 
 
 def test_a_wide_table_is_told_of_with_proposals_that_can_be_typed(table, tmp_path, capsys):
-    fit(table, tmp_path)
+    fit(table, tmp_path, "--set", "at-least=10")
     text = capsys.readouterr().out
     assert "For you alone: too fine: 3,000 people have" in text
     assert "What each column tells about the secret" in text

@@ -1,4 +1,4 @@
-"""Files of fit --set model: either noise with everything that may say how rows are redrawn."""
+"""Files of models: either noise with everything that may say how rows are redrawn."""
 
 import json
 
@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from privacyfunnel.cli.app import run
+from small_models import small_models
 
 
 @pytest.fixture(scope="module")
@@ -27,10 +28,11 @@ def table(tmp_path_factory):
 @pytest.mark.parametrize("secret", ["ill", "d"])
 def test_files_with_either_noise_hold_groups_mixtures_or_a_list(table, tmp_path, capsys, secret, delta, redrawn_by):
     path, open_rows = tmp_path / "wide.json", str(tmp_path / "open.csv")
-    promise = ["--set", "model", "--epsilon", "0.1", "--private", "20", "--set", f"delta={delta}"]
+    promise = ["--epsilon", "0.1", "--private", "20", "--set", f"delta={delta}"]
     columns = ["--secret", secret, "--columns", "a,b,c,d" if secret == "ill" else "a,b,c,ill"]
     seconds = "60" if redrawn_by == "program" else "0"
-    assert run(["fit", table, *columns, *promise, "--time-limit", seconds, "-o", str(path)]) == 0
+    with small_models():
+        assert run(["fit", table, *columns, *promise, "--time-limit", seconds, "-o", str(path)]) == 0
     content = json.loads(path.read_text(encoding="utf-8"))
     assert content["schema"] == "privacyfunnel/1"
     kind = "targets" if redrawn_by == "program" else "cuts" if secret == "ill" else "stages"

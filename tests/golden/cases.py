@@ -36,6 +36,8 @@ class Chain:
     given: bool = False
     """Whether its protocol is given, not searched for: then everything is compared to the last digit that is kept."""
     long: bool = False
+    models: bool = False
+    """Whether private fits make models of these small tables."""
 
 
 def fits(lines: dict[str, str]) -> dict[str, str]:
@@ -112,7 +114,7 @@ PEOPLE = {
         "publish": f"publish open.csv --protocol hand.json {PUBLISHED}",
     },
     "by a model": {
-        "fit": f"fit {ALL} --epsilon 0.5 --set model --private 1 -o wide.json",
+        "fit": f"fit {ALL} --epsilon 0.5 --private 1 -o wide.json",
         "audit": "audit wide.json",
         "sanitise": "sanitise people.csv --protocol wide.json -o open.csv",
         "estimate": "estimate open.csv --protocol wide.json --of town,sex:town",
@@ -130,7 +132,7 @@ PEOPLE = {
         "run": "run model.toml",
         "associate": "estimate open.csv --protocol wide.json --of height:sex --association",
         "follow": f"fit {FEW} --epsilon 0.6 --set after=wide.json -o after.json",
-        "laplace": f"fit {SOME} --epsilon 0.5 --set model --set delta=0 -o laplace.json",
+        "laplace": f"fit {SOME} --epsilon 0.5 --set delta=0 -o laplace.json",
         "laplace, audited": "audit laplace.json",
     },
     "followed up": {
@@ -231,7 +233,7 @@ def whole_way(asked: str, first: str) -> dict[str, str]:
 def by_a_model(asked: str, first: str) -> dict[str, str]:
     """The same by a model, which is not published."""
     return {
-        "fit": f"fit {asked} --epsilon 0.3 --set model -o wide.json",
+        "fit": f"fit {asked} --epsilon 0.3 -o wide.json",
         "audit": "audit wide.json",
         "sanitise": f"sanitise {asked.split()[0]} --protocol wide.json -o open.csv",
         "estimate": f"estimate open.csv --protocol wide.json --of {first}",
@@ -268,8 +270,11 @@ DUTCH = {
     "promises": fits({"ldp": "dutch_census2001.csv --secret sex --columns edu_level,age --notion ldp --epsilon 0.5"}),
 }
 CHAINS = {
-    **{name: Chain("people", lines, given=name == "by hand") for name, lines in PEOPLE.items()},
-    **{f"compas {name}": Chain("compas", lines) for name, lines in COMPAS.items()},
-    **{f"adult {name}": Chain("adult", lines, long=True) for name, lines in ADULT.items()},
-    **{f"dutch {name}": Chain("dutch_census2001", lines, long=True) for name, lines in DUTCH.items()},
+    **{name: Chain("people", lines, name == "by hand", models=name == "by a model") for name, lines in PEOPLE.items()},
+    **{f"compas {name}": Chain("compas", lines, models=name == "by a model") for name, lines in COMPAS.items()},
+    **{f"adult {name}": Chain("adult", lines, long=True, models=name == "by a model") for name, lines in ADULT.items()},
+    **{
+        f"dutch {name}": Chain("dutch_census2001", lines, long=True, models=name == "by a model")
+        for name, lines in DUTCH.items()
+    },
 }

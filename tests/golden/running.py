@@ -26,6 +26,7 @@ from privacyfunnel.cli.app import run
 from privacyfunnel.drawing.randomness import KEY_BYTES, Randomness
 from privacyfunnel.optimiser import aiming
 from privacyfunnel.tables.wide import fit
+from small_models import small_models
 
 Noise = Callable[[int], AbstractContextManager[None]]
 DIGEST = re.compile("[0-9a-f]{64}")
@@ -55,6 +56,7 @@ def run_all(chain: Chain, folder: Path, noise: Noise, *options: str) -> Iterator
             chdir(folder),
             noise(seed),
             repeatable_draws(seed),
+            small_models(chain.models),
             nullcontext() if chain.long else time_to_rehearse(),  # of real tables that takes minutes
             redirect_stdout(said),
             redirect_stderr(io.StringIO()),

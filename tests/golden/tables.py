@@ -41,7 +41,7 @@ contact = "data@example.org"
 """
 
 
-MODEL_RECIPE = RECIPE.replace("epsilon = 0.5", "epsilon = 0.5\nmodel = true")
+MODEL_RECIPE = RECIPE
 NEXT_RECIPE = """recipe = 1
 table = "people.csv"
 output = "next"

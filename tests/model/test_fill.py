@@ -103,6 +103,16 @@ def test_numbers_within_kept_ranges_have_about_the_original_mean(table, protocol
     assert abs(pc.mean(released["wage"]).as_py() / pc.mean(table["wage"]).as_py() - 1) < 0.1
 
 
+def test_few_kept_ranges_are_counted_in_more_parts_each(table, noise_with_seed):
+    with noise_with_seed(3):
+        joint = pf.Joint.from_table(
+            table, secret="ill", attributes=["town", "age"], private=2.0, at_least=5, bins={"age": [18, 40, 60, 81]}
+        )
+        protocol = pf.optimise(joint, pf.LIP(0.5), objective="faithful", gap=0.05)
+        age = filled(table, protocol, names=["job"]).fill.within("age")
+    assert np.bincount(age.parts[:, 0]).tolist() == [21, 20, 21]
+
+
 def test_the_privacy_of_the_whole_file_is_the_sum(protocol):
     assert protocol.spent.epsilon == pytest.approx(6.0)
     assert protocol.spent.delta == pytest.approx(1e-6)

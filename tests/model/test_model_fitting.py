@@ -148,15 +148,16 @@ def test_noise_is_shrunk_away_and_signal_is_not():
 def test_a_filled_column_has_the_shares_of_its_own_noisy_counts_whatever_its_table_says():
     rng = np.random.default_rng(4)
     given, alone = np.array([30_000.0, 15_000, 5_000]), np.array([20_000.0, 15_000, 10_000, 4_900, 100])
-    table = np.outer(given, alone / 50_000) + rng.normal(0, 90, (3, 5))
+    tied = np.array([[1.2, 0.9, 0.7, 1.1, 1], [0.7, 1.2, 1.4, 0.8, 1], [0.7, 1.0, 1.6, 1.0, 1]])
+    table = np.outer(given, alone / 50_000) * tied + rng.normal(0, 90, (3, 5))
     chances = shrunk(table, alone, 90.0**2, 50_000)
     have = nearest_counts(table.sum(axis=1), 50_000) @ chances
     assert np.abs(have - alone).max() < 1
     assert chances.sum(axis=1) == pytest.approx(np.ones(3))
-    kept = raked(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([1.0, 3.0]), np.array([1.5, 2.5]))
+    kept = raked(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([1.0, 3.0]), np.array([2.5, 1.5]))
     odds = kept[:, 0] / kept[:, 1]
     assert odds[0] / odds[1] == pytest.approx(36)  # what columns have to do with each other stays
-    assert np.array([1.0, 3.0]) @ kept == pytest.approx([1.5, 2.5])
+    assert np.array([1.0, 3.0]) @ kept == pytest.approx([2.5, 1.5])
 
 
 def test_noise_far_out_costs_the_people_of_a_tail_nothing():

@@ -54,7 +54,7 @@ MORE = [
     {"at_least": 5, "insist": True},
 ]
 TOLD = {key for each in (*PROMISES, *MORE) for key in each} | {"table", "private", "exact_fit", "per_range", "delta"}
-TOLD |= {"domain", "model", "fill", "ranges", "never", "after"}
+TOLD |= {"domain", "fill", "ranges", "never", "after"}
 """Those that the tests here ask for, and, from private, tests of their own: see below and tests/cli."""
 
 

@@ -112,7 +112,6 @@ SAID = {
     ),
     "error": ({"error": "town=0.05"}, {}, lambda one, rows, fit: one.notion.epsilon < 0.5 and fit.epsilon is None),
     "delta": ({"delta": "0.001"}, {}, lambda one, rows, fit: one.noise.delta == 0.001),
-    "model": ({"model": "true"}, {}, lambda one, rows, fit: one.step.kind == "by_model"),
     "readers": (
         {"readers": "shares", "give_up": "0.05"},
         {"chosen": {"objective": "information"}},

@@ -25,7 +25,7 @@ def accepted(counted: Counted, columns: bool, coarser: bool, private: float | No
     by the numbers of values and people alone, which costs nothing.
     """
     people = People.of(counted, coarser)
-    fits = room_for_people(people) if private is None else room_for_noise(people)
+    fits = room_for_people(people) if private is None else room_for_noise(people, private)
     if not columns:
         return picked(counted, people, _all_of_them(people, until_there_is_room(people, fits))), 0.0
     if private is None:

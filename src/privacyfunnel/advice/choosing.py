@@ -84,9 +84,12 @@ def room_for_people(people: People) -> Fits:
     return fits
 
 
-def room_for_noise(people: People) -> Fits:
-    """Whether for each cell, people or not, there are FEW people on average. It looks at nobody."""
-    most = people.total / FEW
+def room_for_noise(people: People, epsilon: float = 1.0) -> Fits:
+    """Whether for each cell, people or not, there are FEW people on average, and FEW for noise of size 1 on each.
+
+    It looks at nobody. Noise of ε₀ is of size 1/ε₀: with less privacy loss there is room for fewer cells.
+    """
+    most = people.total * min(1.0, epsilon) / FEW
     return lambda places: people.declared_secrets * math.prod(len(people.level(p)) for p in places) <= most
 
 

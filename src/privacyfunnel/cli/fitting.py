@@ -21,7 +21,7 @@ from privacyfunnel.protocols.file import load as load_protocol
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.spec.counted import as_fitted, safely
 from privacyfunnel.spec.counted import counted as counted_of
-from privacyfunnel.spec.counting import noise_of
+from privacyfunnel.spec.counting import is_modelled, noise_of
 from privacyfunnel.spec.files import files_of
 from privacyfunnel.spec.filled import with_filled
 from privacyfunnel.spec.following import Past
@@ -41,19 +41,14 @@ def fit_spec(spec: Spec, table: Path, output: Path, force: bool, json: bool) -> 
             counted = as_fitted(spec, start, table)
         _search(spec, _Counts(counted), start, table, output, force, json)
         return
-    if spec.model:
-        from privacyfunnel.cli.wide import fit_model
-
-        exact = _exact(spec, table)
-        _say(exact, json)
-        fit_model(spec, exact, output, force, json, next_command.after_fit(spec, table, output))
-        return
     with show.working("reading what was released before"):
         past = Past.of(spec)
     if past is not None:
         _follow_up(spec, past, table, output, force, json)
         return
-    _search(*_chosen(spec, _exact(spec, table), json), None, table, output, force, json)
+    chosen = _modelled_or_chosen(spec, _exact(spec, table), table, output, force, json)
+    if chosen is not None:
+        _search(*chosen, None, table, output, force, json)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +73,19 @@ def _exact(spec: Spec, table: Path | Source, columns: Sequence[str] | None = Non
 def _say(exact: Counted, json: bool) -> None:
     if not json:
         show.console().print(show.columns_table(exact))
+
+
+def _modelled_or_chosen(
+    spec: Spec, exact: Counted, table: Path, output: Path, force: bool, json: bool
+) -> tuple[Spec, _Counts] | None:
+    """What a search is to be made with; None where combinations are so many that a model was fitted instead."""
+    if not is_modelled(spec, exact.joint):
+        return _chosen(spec, exact, json)
+    from privacyfunnel.cli.wide import fit_model
+
+    _say(exact, json)
+    fit_model(spec, exact, output, force, json, next_command.after_fit(spec, table, output))
+    return None
 
 
 def _chosen(spec: Spec, exact: Counted, json: bool) -> tuple[Spec, _Counts]:
@@ -156,7 +164,7 @@ def _search(
         told_of["search"] |= knowing.data(costs)  # which also hang on the clock
         told_of |= filled_data(whole)
         cells = cells_of(found.protocol, counts.used.joint, spec.seconds)
-        told_of["other_noise"] = other_noise(found.protocol, cells, spec.seconds)
+        told_of["other_noise"] = other_noise(found.protocol, cells, spec.seconds)  # which hangs on the clock, too
         told_of |= merging.data(counts.coarser, finer) | next_command.data(then)
         show.as_json({"protocol": str(output), **alone, **told_of})
         return

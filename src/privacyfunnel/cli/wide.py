@@ -1,4 +1,4 @@
-"""fit with model: from a wide table to a protocol of its model; and what sanitise says of such protocols."""
+"""fit: from a wide table to a protocol of its model; and what sanitise says of such protocols."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def fit_model(spec: Spec, counted: Counted, output: Path, force: bool, json: boo
     if json:
         told = {"protocol": str(output), "seconds": time.monotonic() - begun, **published(protocol)}
         told["aim"] = aimed.as_dict() if aimed else None
-        told["other_noise"] = other_noise(protocol, tables, spec.seconds)
+        told["other_noise"] = other_noise(protocol, tables, spec.seconds)  # which hangs on the clock
         show.as_json({**told, "left_out": left_out, "steward_only": own.data, **next_command.data(then)})
         return
     screen = show.console()

@@ -1,4 +1,4 @@
-"""fit with model: what a model leaves of the steward's own table, and what attackers who count learn there."""
+"""fit: what a model leaves of the steward's own table, and what attackers who count learn there."""
 
 from __future__ import annotations
 

@@ -20,6 +20,8 @@ NEAR = 1e-6
 """Of a multiple of the step: what float64 makes of decimals."""
 DOUBLINGS = 24
 """Of the width of a neighbouring range, by which one without an end is counted outwards."""
+CELLS = 64
+"""Of a column of numbers, about, where its ranges are few: numbers that people like, such as 45 hours, show then."""
 UNITS: dict[str, Literal["Y", "M", "D"]] = {"year": "Y", "month": "M", "day": "D"}
 """Of dates, by how they are kept."""
 

@@ -29,7 +29,7 @@ from privacyfunnel.tables.sources import Source, open_source
 
 NOT_RUINED = (
     "release fewer columns, wider ranges (bins) or fewer values (top), let --columns auto --set coarsen=auto choose, "
-    "fit a model (--set model), or --set insist"
+    "or --set insist"
 )
 """What to do where too many people would be read as others."""
 CALLED = {"columns": "attributes", "group": "groups"}
@@ -93,7 +93,7 @@ def safely(spec: Spec, exact: Counted, spent: float) -> Counted:
     left = None if noise is None else noise - spent
     threshold: dict[str, Any] = {"at_least": threshold_of(spec, exact.joint.combinations), "insist": bool(spec.insist)}
     try:
-        return exact.safely(left, delta=spec.delta, choosing=spent, **threshold)
+        return exact.safely(left, delta=spec.delta or None, choosing=spent, **threshold)
     except TooManyReadAsOthers as trouble:
         raise InvalidInput(f"{trouble.what}: {NOT_RUINED}", steward_only=trouble.steward_only) from None
 

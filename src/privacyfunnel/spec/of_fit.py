@@ -35,7 +35,7 @@ class OfFit(OfPromise):
     delta: Annotated[
         Number | None,
         Key(
-            "δ₀: tell only counts above a threshold (the default, 1e-9, for domains too large). With model: of "
+            "δ₀: tell only counts above a threshold (the default, 1e-9, for domains too large). Of a model: that of "
             "Gaussian noise (default: 1e-6, for four columns and more); 0 for Laplace noise.",
             "advanced", "a number", (1e-9,),
         ),
@@ -54,13 +54,6 @@ class OfFit(OfPromise):
             "Fit even if more than 5% of the people are read as having another combination.",
             "advanced", "true or false", (True,),
             label="Fit even if more than 5% of the people are read as having another combination of values", drawn=True,
-        ),
-    ] = None  # fmt: skip
-    model: Annotated[
-        bool | None,
-        Key(
-            "For wide tables: counts of pairs of columns make a model of all combinations of values.",
-            "advanced", "true or false", (True,), label="Fit a model of a wide table",
         ),
     ] = None  # fmt: skip
     objective: Annotated[

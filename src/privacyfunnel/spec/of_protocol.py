@@ -126,8 +126,7 @@ def counts_of(protocol: Protocol) -> dict[str, Any]:
 
 def _of_model(protocol: Protocol) -> dict[str, Any]:
     spent = protocol.step.spent
-    private = {"exact_fit": True} if spent is None else {"private": spent.epsilon, "delta": spent.delta}
-    return {"model": True, **private}
+    return {"exact_fit": True} if spent is None else {"private": spent.epsilon, "delta": spent.delta}
 
 
 def _of_cells(protocol: Protocol) -> dict[str, Any]:

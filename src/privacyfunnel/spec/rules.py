@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from privacyfunnel.drawing.gaussian import checked_model_delta
-from privacyfunnel.drawing.laplace import checked_delta, checked_epsilon
+from privacyfunnel.drawing.laplace import checked_epsilon
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.spec.impossible import Impossible, literally
 from privacyfunnel.spec.of_fit import OfFit
@@ -30,12 +30,6 @@ def _by_value(spec: OfFit) -> bool:
 RULES: tuple[Apart | Needs | When, ...] = (
     alone("improve", "gap time_limit", "it takes all from its protocol"),
     When(lambda s: s.secret is None and s.improve is None, "{secret} is missing: name the column to protect"),
-    alone(
-        "model",
-        "secret columns leave_out notion epsilon lower upper private delta exact_fit bins top dates written "
-        "missing domain time_limit",
-        "it finds its own protocol for wide tables",
-    ),
     # the columns that are filled
     Needs("ranges", "fill", "without it, ranges are released as such"),
     Needs("never", "fill", "only filled columns are drawn so that they obey"),
@@ -199,7 +193,7 @@ def check(spec: OfFit) -> None:
     refuse(spec, RULES)
     for key, value, checked in (
         ("private", spec.private, checked_epsilon),
-        ("delta", spec.delta, checked_model_delta if spec.model else checked_delta),
+        ("delta", spec.delta, checked_model_delta),
     ):
         try:
             _ = None if value is None else checked(value)

@@ -23,7 +23,7 @@ from privacyfunnel.report.curves import EPSILONS, Comparison, comparable, one_cu
 from privacyfunnel.report.page import report_page
 from privacyfunnel.spec import as_controls
 from privacyfunnel.spec.counted import counted
-from privacyfunnel.spec.counting import wishes_of
+from privacyfunnel.spec.counting import is_modelled, wishes_of
 from privacyfunnel.spec.filled import with_filled
 from privacyfunnel.spec.of_steps import SanitiseSpec
 from privacyfunnel.spec.spec import Spec
@@ -207,7 +207,7 @@ def solve(
         else:
             own, begun = protection_for(spec, protection), basis(spec, counts, opened.path, protection, opened.counts)
             counts, limits["time_limit"] = begun.counts, time_limit if spec.time_limit is None else spec.time_limit
-            if notion is not None and not spec.model:
+            if notion is not None and not is_modelled(spec, counts.exact.joint):
                 _used(counts, own, notion, follow)
             follow(SEARCHING)
             protocol = found_by(spec, begun, own, limits, opened.path)

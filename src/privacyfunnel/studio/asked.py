@@ -20,7 +20,7 @@ from privacyfunnel.studio.protecting import EXACT
 
 IMPROVE = "improve"
 """The key of a protocol that is searched on from."""
-FINDS = {"error": "epsilon", "model": "objective"}
+FINDS = {"error": "epsilon"}
 """Keys that find what another control on the page says."""
 ANY = "any"
 """The choice of attackers who may know any columns."""

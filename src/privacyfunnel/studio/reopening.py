@@ -171,8 +171,6 @@ def recipe_text(
     asked |= {"group": wishes.groups, "missing": tuple(wishes.missing)}
     if asked.get("improve") is not None:  # which takes all else from its protocol
         asked = {name: asked.get(name) for name in ("improve", "gap", *READING)}
-    if asked.get("model") is not None:  # which finds its own protocol
-        asked |= dict.fromkeys(("objective", "at_least", "insist"))
     asked |= {"table": table, "time_limit": time_limit}
     spec = as_keywords.said(Spec, **without_empty(asked)).spec()
     output = f"{slug_of(table.split('.')[0])}-release"

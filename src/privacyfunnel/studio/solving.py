@@ -16,7 +16,7 @@ from privacyfunnel.promises.notion import Notion
 from privacyfunnel.protocols.file import load as load_protocol
 from privacyfunnel.protocols.protocol import Protocol
 from privacyfunnel.spec.counted import as_fitted, counted
-from privacyfunnel.spec.counting import kept_by, noise_of
+from privacyfunnel.spec.counting import is_modelled, kept_by, noise_of
 from privacyfunnel.spec.filled import with_filled
 from privacyfunnel.spec.following import Past
 from privacyfunnel.spec.of_steps import SanitiseSpec
@@ -59,17 +59,16 @@ def basis(spec: Spec, counts: Counts, place: Path, protection: Protection, held:
 
 def protection_for(spec: Spec, protection: Protection) -> Protection:
     """The same for the kept columns, where a part of ε₀ is for those that are filled; with its δ₀."""
-    return replace(protection, private=noise_of(spec), delta=None if spec.model else spec.delta)
+    return replace(protection, private=noise_of(spec), delta=spec.delta or None)
 
 
 def found_by(spec: Spec, basis: Basis, protection: Protection, limits: Mapping[str, Any], place: Path) -> Protocol:
     """The protocol that is asked for, with its filled columns."""
-    if spec.model:
-        joint, private = basis.counts.exact.joint, noise_of(spec)
-        return fit_wide(joint, cast(Notion, spec.promise()), private, 0.0, spec.delta, limits["time_limit"])
+    joint = basis.counts.exact.joint
     if basis.start is not None:
-        joint = basis.counts.exact.joint
         return improve(basis.start, joint, **limits, gap=spec.gap)
+    if is_modelled(spec, joint):
+        return fit_wide(joint, cast(Notion, spec.promise()), noise_of(spec), 0.0, spec.delta, limits["time_limit"])
     kept: dict[str, Any] = {**kept_by(spec), **limits}
     joint, past, promise = basis.counts.used(protection).joint, basis.past, spec.promise()
     if past is not None:

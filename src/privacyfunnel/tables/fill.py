@@ -14,6 +14,7 @@ from privacyfunnel.distribution.column import EXACT, OTHER, UNSEEN, Column, Read
 from privacyfunnel.distribution.raw import LETTERS, as_text
 from privacyfunnel.errors import InvalidInput, InvalidTable
 from privacyfunnel.model.columns import (
+    CELLS,
     PARTS,
     Counted,
     by_date,
@@ -206,7 +207,7 @@ def _kept(column: Column, decimals: int | None, finer: Column | None) -> Counted
 
 def _on_grid(column: Column, decimals: int, kept: bool) -> Counted | None:
     """A column of ranges whose numbers have so many decimals, each of its ranges with numbers in it."""
-    counted = by_number(column, decimals, PARTS, kept)
+    counted = by_number(column, decimals, max(PARTS, CELLS // (len(column.edges) - 1)), kept)
     scale, edges = 10.0**counted.decimals, np.array(column.edges)
     for code, first, last in zip(counted.code, counted.first, counted.last, strict=True):
         inside = code == counted.gone or (first / scale >= edges[code] and last / scale <= edges[code + 1])

@@ -47,7 +47,7 @@ class ByModel(Step):
 
     kind: ClassVar[Kind] = "by_model"
     not_listed: ClassVar[str] = (
-        "this protocol is of a model (fit --model): its channel is recomputed from the model, and is not a list"
+        "this protocol is of a model: its channel is recomputed from the model, and is not a list"
     )
     not_attacked: ClassVar[str] = (
         "the promise of a model is about the published model, and no theorem says what one of its rows tells on exact "
@@ -140,10 +140,10 @@ class ByModel(Step):
         """Refuse: what follows is proven on channels that are lists of whole parts of 2³²."""
         n = self.n_outputs
         raise InvalidInput(
-            "nothing can follow the release of a model (fit --model): a follow-up is proven on a list of how each of "
+            "nothing can follow the release of a model: a follow-up is proven on a list of how each of "
             f"its {n:,} combinations of values is released as each other, {n * n:,} probabilities in whole parts of "
-            "2³², and a model's are fractions of its own weights, which are recomputed and not listed; fit what is to "
-            "be followed without --model"
+            "2³², and a model's are fractions of its own weights, which are recomputed and not listed; fit fewer "
+            "columns, or fewer values of them, where something is to follow"
         )
 
     @property
