@@ -214,6 +214,8 @@ def test_an_option_that_is_a_key_of_set_is_said_to_be_one(capsys):
     assert capsys.readouterr().err == "funnel: No such option: --at-least; it is a key: --set at-least=…\n"
     assert run(["fit", "people.csv", "--secret", "ill", "--colour", "red"]) == 2
     assert "see funnel fit --help" in capsys.readouterr().err
+    assert run(["audit", "p.json", "--set", "delimiter=;"]) == 2
+    assert "each key is an option by itself: see funnel audit --help" in capsys.readouterr().err
 
 
 @given(spec=specs())

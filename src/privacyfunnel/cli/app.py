@@ -150,9 +150,12 @@ def run(arguments: list[str]) -> int:
 
 
 def _as_key(error: Any) -> str:
-    """That an option which is not there is a key of --set, where a command takes these."""
+    """What to say instead of an option that is not there: --set and its key, or the key as an option."""
     name = getattr(error, "option_name", "").lstrip("-")
     command = getattr(getattr(error, "ctx", None), "command", None)
+    if name == "set":
+        where = getattr(getattr(error, "ctx", None), "command_path", "funnel")
+        return f"; here each key is an option by itself: see {where} --help"
     if not name or not any("--set" in part.opts for part in getattr(command, "params", ())):
         return ""
     from privacyfunnel.spec.key import keys_of
