@@ -208,7 +208,8 @@ PEOPLE = {
         "weights": f"{SOME} --epsilon 0.1 --set weight=sex=3,height=0.5",
         "threshold": f"{SOME} --epsilon 0.3 --private 2 --set delta=1e-6 --set at-least=30",
         "part of the people": f"{SOME} --epsilon 0.3 --where \"town = 'Ashford' and age >= 40\" --set gap=0.0001",
-        "columns chosen": "people.csv --secret obese --columns auto --set coarsen=auto --epsilon 0.5",
+        "columns chosen": "people.csv --secret obese --columns auto --set coarsen=auto --epsilon 0.5"
+        f" --set objective=information {HEIGHT} {WEIGHT}",
         "merged": f"{FEW} --notion srlip --epsilon 1 --set coarsen=search --set group=town:north=Ashford,Clayton",
         "information": f"{ALL} --epsilon 0.1 --set objective=information",
     }),

@@ -15,6 +15,7 @@ from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.errors import InvalidInput
 from privacyfunnel.numeric.information import NATS_PER_BIT
 from privacyfunnel.proof.certificate import certify
+from privacyfunnel.proof.fill_file import flaw_in_filled
 from privacyfunnel.proof.level_of_history import levels_of_history
 from privacyfunnel.proof.public import checked_joint
 from privacyfunnel.proof.verdict import Certificate
@@ -48,7 +49,7 @@ def _model_alone(protocol: Protocol) -> Audited:
 def _counts_alone(protocol: Protocol) -> Audited:
     joint, certificate = checked_joint(protocol), certify(protocol)
     people = joint.before_gathering or joint
-    if certificate.reason:
+    if flaw_in_filled(protocol) is not None:  # its tables were not made as it says, so nothing is measured by them
         return Audited(certificate, joint, joint.n_s, _kept(protocol, certificate))
     return Audited(certificate, joint, joint.n_s, *MEASURED[protocol.step.kind](protocol, joint, people, certificate))
 

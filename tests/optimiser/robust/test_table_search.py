@@ -137,7 +137,7 @@ def some_people(n_s=2, shape=(2, 3, 2), n=3_000, seed=5):
 )
 def test_what_is_found_is_certified_and_lies_between_nothing_and_its_bound(notion, n_s):
     joint = some_people(n_s)
-    protocol = pf.optimise(joint, pf.robust(notion), time_limit=6)
+    protocol = pf.optimise(joint, pf.robust(notion), time_limit=25)
     assert 0 < protocol.utility <= protocol.upper_bound <= joint.entropy * (1 + 1e-12)
     certificate = pf.certify(protocol, joint)
     assert certificate.holds
