@@ -233,8 +233,9 @@ def test_the_demo_with_three_secrets_goes_from_fit_to_estimates_by_a_list(tmp_pa
 
 
 def test_a_table_beyond_what_can_be_laid_out_loses_columns_only_if_asked(folder, tmp_path, capsys, monkeypatch):
-    for module in ("choosing", "fit"):
-        monkeypatch.setattr(f"privacyfunnel.tables.wide.{module}.MOST_CELLS", 12)
+    monkeypatch.setattr("privacyfunnel.tables.wide.fit.MOST_CELLS", 12)
+    monkeypatch.setattr("privacyfunnel.tables.wide.choosing.MOST_CELLS", 12)
+    monkeypatch.setattr("privacyfunnel.tables.wide.choosing.MOST_COMBINATIONS", 12)
     assert fit(folder / "people.csv", tmp_path / "no.json") == 2
     assert "--columns auto" in capsys.readouterr().err
     assert fit(folder / "people.csv", tmp_path / "some.json", attributes="auto") == 0

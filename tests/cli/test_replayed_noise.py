@@ -372,7 +372,7 @@ LONG = {
 @pytest.mark.parametrize("options", KEPT.values(), ids=KEPT)
 def test_the_same_noisy_counts_end_in_the_same_file(folder, options, tmp_path, monkeypatch, capsys):
     if MODEL in options and "auto" in options:
-        monkeypatch.setattr("privacyfunnel.tables.wide.choosing.MOST_CELLS", 20)
+        monkeypatch.setattr("privacyfunnel.tables.wide.choosing.MOST_COMBINATIONS", 20)
     tables = OTHERS if {"--domain", "improve=FOLDER/first.json"} & {*options} else AS_READ
     code, _, told, file = check(folder, options, tmp_path, monkeypatch, capsys, tables)
     assert code == 0

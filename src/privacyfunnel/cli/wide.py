@@ -66,7 +66,7 @@ def fit_model(spec: Spec, counted: Counted, output: Path, force: bool, json: boo
 def _left_out(names: list[str], private: float | None) -> str:
     """Which columns --columns auto left out, why, and at which cost."""
     text = (
-        f"Left out: {', '.join(names)}. With them there are more combinations than can be laid out, and for their "
+        f"Left out: {', '.join(names)}. With them there are more combinations than can be rehearsed, and for their "
         "numbers of values they tell least about the secret"
     )
     return f"{text}, by noisy counts that took {FOR_CHOOSING:.0%} of ε₀." if private is not None else f"{text}."

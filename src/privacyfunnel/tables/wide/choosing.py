@@ -1,10 +1,11 @@
 """Which columns of a very wide table go into a model: those that fit, without those that tell least about the secret.
 
-All combinations of the columns' values are laid out, at most MOST_CELLS of them. A column's score is how far its table
-with the secret is from chance, d_j = Σ |N(s, a) − P̂(s) N(a)| with P̂(s) = k_s/2²⁰ from noisy counts of the secret. One
-changed row moves d_j by at most 4: it takes 1 from a cell (s, a) and from N(a), which is 2(1 − P̂(s)) at most, and adds
-the same elsewhere. In a private fit the scores get noise; which columns are left out follows from that and from numbers
-of values, so it costs nothing more. What chance leaves of such a column's link to the secret, nobody is told.
+All combinations of the columns' values are laid out and rehearsed, at most MOST_COMBINATIONS of them. A column's
+score is how far its table with the secret is from chance, d_j = Σ |N(s, a) − P̂(s) N(a)| with P̂(s) = k_s/2²⁰ from
+noisy counts of the secret. One changed row moves d_j by at most 4: it takes 1 from a cell (s, a) and from N(a), which
+is 2(1 − P̂(s)) at most, and adds the same elsewhere. In a private fit the scores get noise; which columns are left
+out follows from that and from numbers of values, so it costs nothing more. What chance leaves of such a column's link
+to the secret, nobody is told.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 from privacyfunnel.distribution.joint import Joint
 from privacyfunnel.distribution.model import MOST_CELLS
 from privacyfunnel.drawing.laplace import checked_epsilon, noised_in_part
+from privacyfunnel.optimiser.rehearsal import MOST_COMBINATIONS
 from privacyfunnel.tables.wide.marginals import counted as table_of
 from privacyfunnel.typing import Integers
 
@@ -40,9 +42,9 @@ class Chosen:
 
 
 def chosen_columns(joint: Joint, epsilon: float | None) -> Chosen:
-    """Columns whose combinations can be laid out; private at `spent`, by exact counts without ε₀."""
+    """Columns whose combinations can be laid out and rehearsed; private at `spent`, by exact counts without ε₀."""
     sizes = [len(column) for column in joint.columns]
-    if math.prod(sizes) <= MOST_CELLS:
+    if math.prod(sizes) <= MOST_COMBINATIONS:
         return Chosen(joint.attributes, 0.0)
     if epsilon is None:
         return _named(joint, within(sizes, scores(joint, table_of(joint, (0,)).sum(axis=1))), 0.0)
@@ -72,15 +74,15 @@ def scores(joint: Joint, secret: Integers) -> Integers:
 
 def within(sizes: Sequence[int], score: Integers) -> tuple[int, ...]:
     """Leave out what tells least for its number of values until the rest fits; then put back what still fits."""
-    left = [j for j, size in enumerate(sizes) if size <= MOST_CELLS]
+    left = [j for j, size in enumerate(sizes) if size <= MOST_COMBINATIONS]
     worth = {j: float(score[j]) / math.log(max(2, sizes[j])) for j in left}
     gone = []
-    while math.prod(sizes[j] for j in left) > MOST_CELLS:
+    while math.prod(sizes[j] for j in left) > MOST_COMBINATIONS:
         least = min(left, key=lambda j: (worth[j], -sizes[j]))
         left.remove(least)
         gone.append(least)
     for j in sorted(gone, key=lambda j: -worth[j]):
-        if math.prod(sizes[k] for k in left) * sizes[j] <= MOST_CELLS:
+        if math.prod(sizes[k] for k in left) * sizes[j] <= MOST_COMBINATIONS:
             left.append(j)
     return tuple(sorted(left))
 
