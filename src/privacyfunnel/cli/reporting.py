@@ -101,7 +101,7 @@ def _other_noise(protocol: Protocol, about: Account, seconds: float) -> OtherNoi
         return None
     limit = seconds * len(EPSILONS)
     cells = cells_of(protocol, about.public.joint, limit) if about.public is not None else None
-    published = published_tables(protocol) if protocol.step.kind == "by_model" else cells
+    published = cells if protocol.step.listed else published_tables(protocol)
     with show.working("rehearsing other noise"):
         return OtherNoise.of(published, protocol.notion, late_after(limit, 1.0))
 
