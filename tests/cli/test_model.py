@@ -61,7 +61,7 @@ def test_a_fit_tells_both_promises_and_what_became_of_rows(folder, tmp_path, cap
     assert told["noise"]["tables"] == 6
     assert told["everything_published"]["delta"] == 1e-6
     assert told["combinations"] == 24
-    assert 0.5 < told["kept"] <= 1
+    assert 0.5 < told["kept_share"] <= 1
     assert 0.5 < told["rows_unchanged"] <= told["cells_unchanged"] <= 1
     assert told["steward_only"]["on_the_table"]["factor"] >= 1
     assert fit(folder / "people.csv", tmp_path / "again.json") == 0

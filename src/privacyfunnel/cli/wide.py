@@ -91,7 +91,7 @@ def published(protocol: Protocol) -> dict[str, Any]:
         "pairs_of_columns": [[protocol.attributes[j] for j in own] for own in step.model.sets if len(own) > 1],
         "entropy_nats": kept.entropy,
         "information_nats": kept.information,
-        "kept": kept.information / kept.entropy if kept.entropy else 1.0,
+        "kept_share": kept.information / kept.entropy if kept.entropy else 1.0,
         "rows_unchanged": kept.rows,
         "cells_unchanged": kept.cells,
         "columns_unchanged": dict(zip(protocol.attributes, kept.columns, strict=True)),

@@ -122,7 +122,10 @@ def _shares(marginals: Marginals) -> Vector:
     """For each value of the secret, people in a combination, all of them being as likely as each other."""
     totals = np.mean([table.sum(axis=1) for table in marginals.singles], axis=0)
     if (np.minimum(totals, marginals.people) <= FAINT * _deviation(marginals)).any():
-        raise InvalidInput("a value of the secret is too rare to show through the noise; use a larger --private")
+        raise InvalidInput(
+            "a value of the secret is too rare to show through the noise: group it with another one "
+            "(--set group=…), or use a larger --private"
+        )
     return np.asarray(totals * (marginals.people / totals.sum() / product_size(marginals.sizes)))
 
 
